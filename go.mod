@@ -94,6 +94,8 @@ require (
 	// email: MIME, header encodings, SMTP with STARTTLS and logins; depends on golang.org/x only;
 	// we keep the connections, and close them when a context ends
 	github.com/wneessen/go-mail v0.8.1
+	// coordinates in UTM and national grids, in pure Go
+	github.com/wroge/wgs84 v1.1.7
 	// tests: a real OpenID provider in the process, certified by the OpenID Foundation
 	github.com/zitadel/oidc/v3 v3.51.17
 	// the logger that certmagic requires; ours discards everything

@@ -5,6 +5,13 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
+// Shape returns the geometry that the formats show: the areas of the first role that has any, or the
+// point.
+func (e *Entry) Shape() geo.Shape {
+	s, _ := e.shape()
+	return s
+}
+
 // shape returns the geometry of the hazard and its role: all areas of its first role.
 func (e *Entry) shape() (geo.Shape, hazard.AreaRole) {
 	for _, role := range hazard.ShownRoles() {

@@ -1,7 +1,10 @@
 package serve_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -69,7 +72,7 @@ func TestAFeatureServiceDescribesItself(t *testing.T) {
 		Capabilities   string
 	}
 	s.do("reader", http.MethodGet, featureServer+"?f=json", nil).JSON(t, &service)
-	if len(service.Layers) != 6 || service.Capabilities != "Query" || service.MaxRecordCount != 5000 {
+	if len(service.Layers) != 6 || service.Capabilities != "Query" || service.MaxRecordCount != 500 {
 		t.Errorf("service %+v", service)
 	}
 	for _, l := range service.Layers {
@@ -133,11 +136,26 @@ func TestALayerIsQueried(t *testing.T) {
 		{3, []string{"geometry", "-12000000,3500000,-10000000,6500000", "inSR", "3857"}, "Flood West"},
 		{3, []string{"geometry", "170,-30,190,0"}, "Storm"},
 		{3, []string{"geometry", "-1000,-90,1000,90"}, everything},
-		{3, []string{"geometry", "10.5,50.5", "geometryType", "esriGeometryPoint"}, "Fire"},
+		{4, []string{"geometry", "10.5,50.5", "geometryType", "esriGeometryPoint"}, "Fire"},
+		{3, []string{"geometry", "10.5,50.5", "geometryType", "esriGeometryPoint"}, ""}, // its area is there, and its point is not
 		{3, []string{"geometry", `{"rings":[[[8,48],[8,52],[12,52],[12,48],[8,48]]]}`, "geometryType", "esriGeometryPolygon"}, "Fire"},
 		{3, []string{"geometry", `{"rings":[[[-180,-80],[-180,80],[179,80],[179,-80],[-180,-80]],[[8,48],[12,48],[12,52],[8,52],[8,48]]]}`, "geometryType", "esriGeometryPolygon"}, "Flood East Flood West Over"},
 		{3, []string{"geometry", `{"paths":[[[0,50],[20,50]]]}`, "geometryType", "esriGeometryPolyline"}, "Fire"},
 		{3, []string{"geometry", `{"points":[[100,40],[0,0]]}`, "geometryType", "esriGeometryMultipoint"}, "Flood East Over"},
+		{4, []string{"geometry", "8,48,12,52", "spatialRel", "esriSpatialRelContains"}, "Fire"},
+		{4, []string{"geometry", "8,48,10,52", "spatialRel", "esriSpatialRelContains"}, ""},
+		{4, []string{"geometry", "8,48,10,52", "spatialRel", "esriSpatialRelOverlaps"}, "Fire"},
+		{4, []string{"geometry", "10.2,50.2", "geometryType", "esriGeometryPoint", "spatialRel", "esriSpatialRelWithin"}, "Fire"},
+		{4, []string{"geometry", `{"paths":[[[0,50],[20,50]]]}`, "geometryType", "esriGeometryPolyline", "spatialRel", "esriSpatialRelCrosses"}, "Fire"},
+		{4, []string{"geometry", "11,49,12,51", "spatialRel", "esriSpatialRelTouches"}, "Fire"},
+		{4, []string{"geometry", "11.5,50", "geometryType", "esriGeometryPoint", "distance", "40", "units", "esriSRUnit_Kilometer"}, "Fire"},
+		{4, []string{"geometry", "11.5,50", "geometryType", "esriGeometryPoint", "distance", "20", "units", "esriSRUnit_StatuteMile"}, ""},
+		{3, []string{"geometry", "-100.1,40", "geometryType", "esriGeometryPoint", "distance", "10000"}, "Flood West"},
+		{3, []string{"geometry", "-100.1,40", "geometryType", "esriGeometryPoint", "distance", "8000"}, ""},
+		{3, []string{"geometry", "500000,5500000,700000,5600000", "inSR", "32632"}, "Fire"},
+		{3, []string{"where", "start_time > CURRENT_TIMESTAMP - INTERVAL '30' DAY AND start_time < CURRENT_TIMESTAMP + INTERVAL '1' DAY", "returnDistinctValues", "false"}, everything},
+		{3, []string{"orderByFields", "type_ID DESC, hazard_Name", "resultRecordCount", "2"}, "Fire Storm"},
+		{3, []string{"orderByFields", "type_ID, hazard_Name DESC", "resultOffset", "2", "resultRecordCount", "2"}, "Flood East Storm"},
 		{3, []string{"time", "null,100000000000"}, ""},
 		{3, []string{"time", "100000000000,null"}, everything},
 		{3, []string{"objectIds", "1,3,99"}, "Fire Flood West"},
@@ -221,6 +239,144 @@ func TestALayerIsCounted(t *testing.T) {
 	}
 }
 
+// plainly sends a request as programs of ArcGIS do, which know nothing of the OpenAPI document.
+func (w *world) plainly(method, path, form string) []byte {
+	w.t.Helper()
+	req, err := http.NewRequestWithContext(w.t.Context(), method, w.URL()+featureServer+path, strings.NewReader(form))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+w.Token("reader"))
+	if form != "" {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	resp, err := w.client.Do(req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		w.t.Errorf("%s %s: %d %s %v", method, path, resp.StatusCode, text, err)
+	}
+	return text
+}
+
+// What ArcGIS draws with: numbers as colors, a box, one feature, addresses that end with a slash and
+// documents by POST.
+func TestAMapProgramFindsWhatItAsksFor(t *testing.T) {
+	s := scenery(t)
+	var layer struct {
+		MaxRecordCount int
+		DrawingInfo    struct {
+			Renderer struct {
+				UniqueValueInfos []struct {
+					Value  string
+					Symbol struct{ Color []int }
+				}
+			}
+		}
+		Quantized bool `json:"supportsCoordinatesQuantization"`
+	}
+	for _, path := range []string{"/1?f=json", "/1/?f=json"} {
+		if err := json.Unmarshal(s.plainly(http.MethodGet, path, ""), &layer); err != nil {
+			t.Fatal(err)
+		}
+		if !layer.Quantized || layer.MaxRecordCount != 500 {
+			t.Errorf("%s: %+v", path, layer)
+		}
+	}
+	for _, info := range layer.DrawingInfo.Renderer.UniqueValueInfos {
+		if info.Value == "WARNING" && !slices.Equal(info.Symbol.Color, []int{255, 0, 0, 80}) || len(info.Symbol.Color) != 4 {
+			t.Errorf("%s is drawn in %v", info.Value, info.Symbol.Color)
+		}
+	}
+	for _, path := range []string{"", "/", "/layers", "/1", "/1/"} {
+		if text := s.plainly(http.MethodPost, path, "f=json"); !strings.Contains(string(text), "currentVersion") {
+			t.Errorf("POST %s: %s", path, text)
+		}
+	}
+	var one struct{ Feature arcgisFeature }
+	s.do("reader", http.MethodGet, featureServer+"/4/3?f=json", nil).JSON(t, &one)
+	if one.Feature.Attributes["hazard_Name"] != "Fire" || len(one.Feature.Geometry.Rings) != 1 {
+		t.Errorf("one feature: %+v", one)
+	}
+	for _, path := range []string{"/4/1", "/4/99", "/4/x"} { // a hazard without an area, none, no number
+		wantProblem(t, s.do("reader", http.MethodGet, featureServer+path, nil), http.StatusNotFound)
+	}
+	var box struct {
+		Count  int
+		Extent struct{ XMin, YMin, XMax, YMax float64 }
+	}
+	s.do("reader", http.MethodGet, featureServer+"/4/query?returnExtentOnly=true&returnCountOnly=true", nil).JSON(t, &box)
+	if box.Count != 1 || box.Extent != struct{ XMin, YMin, XMax, YMax float64 }{9, 49, 11, 51} {
+		t.Errorf("extent %+v", box)
+	}
+	if a := s.do("reader", http.MethodGet, featureServer+"/4/query?returnExtentOnly=true&where=1=0", nil); !strings.Contains(string(a.Body), `"xmin":"NaN"`) {
+		t.Errorf("extent of nothing: %s", a.Body)
+	}
+}
+
+// Coordinates are whole cells of the grid that was asked for, as steps, in JSON as in PBF; an area that
+// is smaller than a cell stays one.
+func TestCoordinatesAreQuantized(t *testing.T) {
+	s := scenery(t)
+	type quantized struct {
+		Transform struct {
+			OriginPosition   string
+			Scale, Translate [2]float64
+		}
+		Features []struct {
+			Geometry struct {
+				X, Y  int64
+				Rings [][][2]int64
+			}
+		}
+	}
+	ask := func(layer, grid string) (q quantized) {
+		t.Helper()
+		s.do("reader", http.MethodGet, featureServer+"/"+layer+"/query?where=hazard_Name='Fire'&quantizationParameters="+url.QueryEscape(grid), nil).JSON(t, &q)
+		if len(q.Features) != 1 {
+			t.Fatalf("%+v", q)
+		}
+		return q
+	}
+	q := ask("4", `{"mode":"view","originPosition":"upperLeft","tolerance":0.5,"extent":{"xmin":0,"ymin":40,"xmax":20,"ymax":60,"spatialReference":{"wkid":4326}}}`)
+	if q.Transform.Scale != [2]float64{0.5, 0.5} || q.Transform.Translate != [2]float64{0, 60} || q.Transform.OriginPosition != "upperLeft" || fmt.Sprint(q.Features[0].Geometry.Rings) != "[[[18 22] [0 -4] [4 0] [0 4] [-4 0]]]" {
+		t.Errorf("%+v", q)
+	}
+	if q = ask("4", `{"originPosition":"lowerLeft","tolerance":0.5,"extent":{"xmin":0,"ymin":40,"xmax":20,"ymax":60}}`); fmt.Sprint(q.Features[0].Geometry.Rings) != "[[[18 18] [0 4] [4 0] [0 -4] [-4 0]]]" {
+		t.Errorf("%+v", q)
+	}
+	if q = ask("4", `{"mode":"view","tolerance":100,"extent":{"xmin":-180,"ymin":-90,"xmax":180,"ymax":90}}`); fmt.Sprint(q.Features[0].Geometry.Rings) != "[[[2 0] [1 0] [0 1] [-1 0] [0 -1]]]" {
+		t.Errorf("a small area: %+v", q)
+	}
+	if q = ask("3", `{"mode":"view","tolerance":0.5,"extent":{"xmin":0,"ymin":40,"xmax":20,"ymax":60}}`); q.Features[0].Geometry.X != 20 || q.Features[0].Geometry.Y != 20 {
+		t.Errorf("a point: %+v", q)
+	}
+}
+
+// A page is full while there is more, whatever its size: ArcGIS asks for pages side by side, and takes
+// a shorter one for the last.
+func TestAPageIsFullWhileThereIsMore(t *testing.T) {
+	s := start(t)
+	ring := make([]string, 0, 400)
+	for i := range 400 {
+		at := 2 * math.Pi * float64(i) / 400
+		ring = append(ring, fmt.Sprintf("[%.6f,%.6f]", 10+math.Cos(at), 50+math.Sin(at)))
+	}
+	area := json.RawMessage(`{"type":"Polygon","coordinates":[[` + strings.Join(append(ring, ring[0]), ",") + `]]}`)
+	const n = 520
+	for i := range n {
+		s.hazard("red", "hazard_Name", fmt.Sprint(i), "area", area)
+	}
+	first := s.queryLayer(1)
+	second := s.queryLayer(1, "resultOffset", "500")
+	if len(first.Features) != 500 || !first.ExceededTransferLimit || len(second.Features) != n-500 || second.ExceededTransferLimit {
+		t.Errorf("pages of %d and %d", len(first.Features), len(second.Features))
+	}
+}
+
 // Unsupported parameters that would change the result are refused, and a hostile condition stays
 // within its budget.
 func TestAQueryThatCannotBeAnsweredIsRefused(t *testing.T) {
@@ -239,17 +395,21 @@ func TestAQueryThatCannotBeAnsweredIsRefused(t *testing.T) {
 		"geometry={\"rings\":[[[1,\"x\"]]]}":                        "geometry",
 		"geometry={}":                                               "geometry",
 		"geometry=NaN,1,2,3":                                        "geometry",
-		"geometry=1,2,3,4&inSR=27700":                               "inSR",
+		"geometry=1,2,3,4&inSR=2180":                                "inSR",
+		"geometry=1,2,3,4&spatialRel=esriSpatialRelIndexIntersects": "spatialRel",
+		"geometry=1,2,3,4&distance=-1":                              "distance",
+		"geometry=1,2,3,4&distance=1&units=esriSRUnit_Cubit":        "units",
+		"orderByFields=nothing,end_time":                            "orderByFields",
+		"quantizationParameters=[]":                                 "quantizationParameters",
+		"quantizationParameters={\"mode\":\"x\"}":                   "quantizationParameters",
+		"maxAllowableOffset=-1":                                     "maxAllowableOffset",
 		"outSR=x":                                                   "outSR",
 		"outSR=3857&f=geojson":                                      "outSR",
-		"geometry=1,2,3,4&spatialRel=esriSpatialRelContains":        "spatialRel",
 		"time=yesterday":                                            "time",
 		"time=5,4":                                                  "time",
 		"outFields=nothing":                                         "outFields",
 		"returnCountOnly=maybe":                                     "returnCountOnly",
 		"resultOffset=-1":                                           "resultOffset",
-		"orderByFields=hazard_Name":                                 "orderByFields",
-		"orderByFields=start_time,end_time":                         "orderByFields",
 		"orderByFields=start_time UP":                               "orderByFields",
 		"outStatistics=[]":                                          "outStatistics",
 		"outStatistics=[{\"statisticType\":\"median\",\"onStatisticField\":\"hazard_ID\"}]": "outStatistics",
@@ -258,7 +418,6 @@ func TestAQueryThatCannotBeAnsweredIsRefused(t *testing.T) {
 		"returnDistinctValues=true":                                                         "outFields",
 		"having=count(*)>1":                                                                 "having",
 		"distance=5":                                                                        "distance",
-		"returnExtentOnly=true":                                                             "returnExtentOnly",
 		"f=xml":                                                                             "f",
 		"where=1=1&where=1=2":                                                               "where",
 	} {

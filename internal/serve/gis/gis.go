@@ -43,6 +43,7 @@ func (a *ArcGIS) Routes() {
 	a.Readable("GET /arcgis/rest/services/hazards/FeatureServer", a.arcgisDocument(a.arcgisService))
 	a.Readable("GET /arcgis/rest/services/hazards/FeatureServer/layers", a.arcgisDocument(a.arcgisLayers))
 	a.Readable("GET /arcgis/rest/services/hazards/FeatureServer/{layer}", a.arcgisLayer)
+	a.Readable("GET /arcgis/rest/services/hazards/FeatureServer/{layer}/{object}", a.arcgisFeature)
 	a.Readable("GET "+route.ArcGISQueryPath, a.arcgisQuery)
 	a.Readable(route.ArcGISQueryByPost, a.arcgisQuery)
 	a.Open("POST /key/{key}"+route.ArcGISQueryPath, a.WithKey)

@@ -88,7 +88,10 @@ func New(c Config) *Router {
 }
 
 // ServeHTTP answers a request.
-func (a *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.ServeHTTP(w, r) }
+func (a *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	asArcGIS(w, r)
+	a.mux.ServeHTTP(w, r)
+}
 
 // Patterns returns the patterns of the routes.
 func (a *Router) Patterns() []string { return a.patterns }

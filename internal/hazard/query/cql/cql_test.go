@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -104,13 +105,20 @@ func TestErrorsNameThePlaceAndWhatWasExpected(t *testing.T) {
 }
 
 func TestWhereClausesOfArcGIS(t *testing.T) {
+	now := time.Date(2026, 11, 26, 12, 30, 0, 0, time.UTC)
 	for sql, text := range map[string]string{
+		`t > CURRENT_TIMESTAMP`:                                                 `t > TIMESTAMP('2026-11-26T12:30:00Z')`,
+		`t > CURRENT_TIMESTAMP - INTERVAL '1' DAY`:                              `t > TIMESTAMP('2026-11-25T12:30:00Z')`,
+		`t > current_timestamp + interval '90' MINUTE`:                          `t > TIMESTAMP('2026-11-26T14:00:00Z')`,
+		`t BETWEEN CURRENT_TIMESTAMP - INTERVAL '2' HOUR AND CURRENT_TIMESTAMP`: `t BETWEEN TIMESTAMP('2026-11-26T10:30:00Z') AND TIMESTAMP('2026-11-26T12:30:00Z')`,
+		`t > CURRENT_DATE - 7`:                                                  `t > DATE('2026-11-19')`,
+		`t < TIMESTAMP '2026-01-02 00:00:00' - INTERVAL '30' SECOND`:            `t < TIMESTAMP('2026-01-01T23:59:30Z')`,
 		`1=1`:                                 `1 = 1`,
 		`UPPER(name) LIKE '%FOO'`:             `CASEI(name) LIKE '%FOO'`,
 		`t >= DATE '2026-01-02'`:              `t >= DATE('2026-01-02')`,
 		`t < timestamp '2026-01-02 03:04:05'`: `t < TIMESTAMP('2026-01-02T03:04:05Z')`,
 	} {
-		got, err := ParseSQL(sql)
+		got, err := ParseSQL(sql, now)
 		if err != nil {
 			t.Errorf("%s: %v", sql, err)
 			continue
@@ -121,6 +129,11 @@ func TestWhereClausesOfArcGIS(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreTypes(Place{})); diff != "" {
 			t.Errorf("%s: %s", sql, diff)
+		}
+	}
+	for _, bad := range []string{`t > CURRENT_TIMESTAMP -`, `t > CURRENT_TIMESTAMP - INTERVAL '1'`, `t > CURRENT_TIMESTAMP - INTERVAL 'x' DAY`, `t > CURRENT_TIMESTAMP - INTERVAL '1e300' DAY`, `t > CURRENT_TIMESTAMP - INTERVAL '1' MONTH`} {
+		if _, err := ParseSQL(bad, now); err == nil {
+			t.Errorf("%s is accepted", bad)
 		}
 	}
 }
@@ -149,6 +162,8 @@ func TestABudgetBoundsEveryFilter(t *testing.T) {
 	}
 }
 
+func parseNow(text string) (Expr, error) { return ParseSQL(text, time.Unix(1_800_000_000, 0)) }
+
 func FuzzParse(f *testing.F) {
 	for _, tt := range both {
 		f.Add(tt.text)
@@ -157,7 +172,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(`S_INTERSECTS(geometry, POLYGON((0 0,1 0,1 1,0 0)))`)
 	f.Add("a = '" + strings.Repeat("((", 30))
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, parse := range []func(string) (Expr, error){ParseText, ParseSQL, ParseJSON} {
+		for _, parse := range []func(string) (Expr, error){ParseText, parseNow, ParseJSON} {
 			e, err := parse(text)
 			fault, ok := errors.AsType[*Error](err)
 			switch {

@@ -6,18 +6,22 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
 
 // ParseText reads CQL2 text (section 8). ILIKE, which GDAL writes, is LIKE that does not mind case.
-func ParseText(text string) (Expr, error) { return parseText(text, false) }
+func ParseText(text string) (Expr, error) { return parse(&textParser{text: text}) }
 
-// ParseSQL reads the where clause of an ArcGIS query: DATE '…', TIMESTAMP '…', UPPER and LOWER, which here mean that case does not matter.
-func ParseSQL(text string) (Expr, error) { return parseText(text, true) }
+// ParseSQL reads the where clause of an ArcGIS query: DATE '…', TIMESTAMP '…', CURRENT_TIMESTAMP and CURRENT_DATE, which are now (in UTC), each with + or - INTERVAL '…'
+// DAY, HOUR, MINUTE or SECOND; UPPER and LOWER, which here mean that case does not matter.
+func ParseSQL(text string, now time.Time) (Expr, error) {
+	return parse(&textParser{text: text, sql: true, now: now})
+}
 
-func parseText(text string, sql bool) (Expr, error) {
-	p := &textParser{text: text, sql: sql}
+func parse(p *textParser) (Expr, error) {
+	text := p.text
 	if len(text) > maxBytes {
 		return nil, Place{at: maxBytes}.Fault(fmt.Sprintf("at most %d bytes", maxBytes), "")
 	}
@@ -57,7 +61,8 @@ type token struct {
 type textParser struct {
 	text  string
 	sql   bool
-	at    int // behind token
+	now   time.Time // of sql
+	at    int       // behind token
 	token token
 	budget
 }
@@ -391,7 +396,20 @@ func (p *textParser) operand() (o Operand, err error) {
 			return o, err
 		}
 		if p.sql && p.token.kind == str && (strings.EqualFold(name, "DATE") || strings.EqualFold(name, "TIMESTAMP")) {
-			return p.moment(o)
+			o, err := p.moment(o)
+			if err != nil {
+				return o, err
+			}
+			return p.shifted(o)
+		}
+		if p.sql && strings.EqualFold(name, "CURRENT_TIMESTAMP") {
+			o.Kind, o.From, o.To = Moment, p.now.UnixMilli(), p.now.UnixMilli()
+			return p.shifted(o)
+		}
+		if p.sql && strings.EqualFold(name, "CURRENT_DATE") {
+			day := p.now.UTC().Truncate(24 * time.Hour)
+			o.Kind, o.From, o.To = Moment, day.UnixMilli(), day.AddDate(0, 0, 1).UnixMilli()-1
+			return p.shifted(o)
 		}
 		if p.isSign("(") {
 			return p.function(o, name)
@@ -428,6 +446,52 @@ func (p *textParser) moment(o Operand) (Operand, error) {
 		return o, p.expected("a date ('2026-11-02') or a timestamp ('2026-11-02T06:00:00Z')")
 	}
 	o.Kind, o.From, o.To = Moment, from, to
+	return o, p.next()
+}
+
+// periods are the units of an interval in SQL.
+var periods = map[string]time.Duration{"DAY": 24 * time.Hour, "HOUR": time.Hour, "MINUTE": time.Minute, "SECOND": time.Second}
+
+// shifted moves a moment by what follows it: + or -, and an interval or a number of days.
+func (p *textParser) shifted(o Operand) (Operand, error) {
+	if !p.isSign("-") && !p.isSign("+") {
+		return o, nil
+	}
+	back := p.isSign("-")
+	if err := p.next(); err != nil {
+		return o, err
+	}
+	unit := periods["DAY"]
+	text := p.token.text
+	switch {
+	case p.token.kind == num:
+	case p.is("INTERVAL"):
+		if err := p.next(); err != nil {
+			return o, err
+		}
+		if text = p.token.text; p.token.kind != str {
+			return o, p.expected("a number in single quotes")
+		}
+		if err := p.next(); err != nil {
+			return o, err
+		}
+		var ok bool
+		if unit, ok = periods[strings.ToUpper(p.token.text)]; !ok || p.token.kind != word {
+			return o, p.expected("DAY, HOUR, MINUTE or SECOND")
+		}
+	default:
+		return o, p.expected("INTERVAL '…' DAY, or a number of days")
+	}
+	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	const most = 366 * 10_000 * 24 * 60 * 60 // seconds in ten thousand years
+	if err != nil || !(n >= 0 && n*unit.Seconds() <= most) {
+		return o, o.At.Fault("an interval of at most ten thousand years", fmt.Sprintf("%.40q", text))
+	}
+	step := int64(n * unit.Seconds() * 1000)
+	if back {
+		step = -step
+	}
+	o.From, o.To = o.From+step, o.To+step
 	return o, p.next()
 }
 

@@ -4,7 +4,8 @@
 //
 // All requests are read-only. A layer has one kind of geometry, as ArcGIS requires: points (every
 // hazard has one), areas, or tracks. Object ids are the numbers of hazards, which never change.
-// Positions are longitude and latitude in WGS 84, or in Web Mercator if a query requests it.
+// Positions are longitude and latitude in WGS 84, or in the reference of package crs that a query
+// requests.
 package arcgis
 
 import (
@@ -14,6 +15,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/atlas/symbol"
 	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/geo/crs"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
 )
@@ -21,8 +23,21 @@ import (
 // version is the release of ArcGIS Server whose answers this package imitates.
 const version = 10.81
 
-// maxRecords is the maximum number of features in one answer.
-const maxRecords = 5_000
+// The maximum number of features in one answer of a layer of points, and of one of areas or tracks.
+// ArcGIS asks for pages side by side, by this number, and takes a shorter page for the last one. So
+// a page is never shorter while there is more, and the number is one that fits.
+const (
+	maxPoints = 2_000
+	maxShapes = 500
+)
+
+// most returns the maximum number of features in one answer of the layer.
+func (l *Layer) most() int {
+	if l.Kind == Points {
+		return maxPoints
+	}
+	return maxShapes
+}
 
 // objectID is the field of object ids.
 const objectID = "hazard_ID"
@@ -143,15 +158,9 @@ type reference struct {
 	Latest int `json:"latestWkid"`
 }
 
-// The spatial references.
-const (
-	wgs84    = 4326
-	mercator = 3857
-)
-
 func referenceOf(wkid int) reference {
-	if wkid == mercator {
-		return reference{102100, mercator}
+	if wkid == crs.Mercator {
+		return reference{102100, crs.Mercator}
 	}
 	return reference{wkid, wkid}
 }
@@ -165,7 +174,7 @@ type extent struct {
 	Reference reference `json:"spatialReference"`
 }
 
-var world = extent{-180, -90, 180, 90, reference{wgs84, wgs84}}
+var world = extent{-180, -90, 180, 90, referenceOf(crs.WGS84)}
 
 // Info returns the description of the server.
 func Info() any {
@@ -225,7 +234,7 @@ func Service(copyright string) any {
 		Layers      []short   `json:"layers"`
 		Tables      []short   `json:"tables"`
 	}{Version: version, Title: "Hazards", Description: "Hazards: earthquakes, storms, floods, fires and more; where, how bad, and what is known about them.", Copyright: copyright,
-		Most: maxRecords, Formats: "JSON, geoJSON, PBF", Can: "Query", Reference: world.Reference, Initial: world, Full: world, Units: "esriDecimalDegrees", Tables: []short{}}
+		Most: maxShapes, Formats: "JSON, geoJSON, PBF", Can: "Query", Reference: world.Reference, Initial: world, Full: world, Units: "esriDecimalDegrees", Tables: []short{}}
 	for _, l := range Layers() {
 		out.Layers = append(out.Layers, short{ID: l.ID, Name: l.Name, Parent: -1, Visible: l.Active, Type: "Feature Layer", Kind: l.Kind})
 	}
@@ -274,28 +283,27 @@ func (l *Layer) Describe(copyright string) any {
 	}{Version: version, ID: l.ID, Name: l.Name, Type: "Feature Layer", Description: l.Description, Copyright: copyright, Kind: l.Kind, Reference: world.Reference, Extent: world,
 		Drawing: l.drawing(), Display: "hazard_Name", ObjectID: objectID, Fields: fields(), Time: map[string]any{"startTimeField": "start_time", "endTimeField": "end_time", "trackIdField": nil,
 			"timeReference": map[string]any{"timeZone": "UTC", "respectsDaylightSaving": false}},
-		Relations: relations{}, Templates: relations{}, Types: relations{}, Indexes: relations{}, Most: maxRecords, Standard: maxRecords, Formats: "JSON, geoJSON, PBF", Can: "Query", Visible: l.Active,
-		Statistics: true, Advanced: true, Queries: map[string]bool{"supportsPagination": true, "supportsOrderBy": true, "supportsStatistics": true, "supportsDistinct": true, "useStandardizedQueries": true,
-			"supportsReturningQueryExtent": false, "supportsQueryWithDistance": false, "supportsHavingClause": false, "supportsSqlExpression": false}}
+		Relations: relations{}, Templates: relations{}, Types: relations{}, Indexes: relations{}, Most: l.most(), Standard: l.most(), Formats: "JSON, geoJSON, PBF", Can: "Query", Visible: l.Active,
+		Statistics: true, Advanced: true, Quantized: true, Queries: map[string]bool{"supportsPagination": true, "supportsOrderBy": true, "supportsStatistics": true, "supportsDistinct": true, "useStandardizedQueries": true,
+			"supportsReturningQueryExtent": true, "supportsQueryWithDistance": true, "supportsHavingClause": false, "supportsSqlExpression": false}}
 }
 
 // drawing returns the style that draws hazards in the colors of their severities.
 func (l *Layer) drawing() any {
-	type color = [4]uint8
+	type color = [4]int // numbers: bytes would be base64 in JSON
 	line := func(c color, width float64) map[string]any {
 		return map[string]any{"type": "esriSLS", "style": "esriSLSSolid", "color": c, "width": width}
 	}
 	var values []any
 	for _, s := range hazard.Severities() {
-		c := s.Colour
-		ink := symbol.Ink(c)
-		full := color{c[0], c[1], c[2], 255}
+		shade := func(c [3]uint8, opacity int) color { return color{int(c[0]), int(c[1]), int(c[2]), opacity} }
+		full := shade(s.Colour, 255)
 		var sign any
 		switch l.Kind {
 		case Points:
-			sign = map[string]any{"type": "esriSMS", "style": "esriSMSCircle", "color": full, "size": 9, "outline": line(color{ink[0], ink[1], ink[2], 255}, 1)}
+			sign = map[string]any{"type": "esriSMS", "style": "esriSMSCircle", "color": full, "size": 9, "outline": line(shade(symbol.Ink(s.Colour), 255), 1)}
 		case Areas:
-			sign = map[string]any{"type": "esriSFS", "style": "esriSFSSolid", "color": color{c[0], c[1], c[2], 80}, "outline": line(full, 1.5)}
+			sign = map[string]any{"type": "esriSFS", "style": "esriSFSSolid", "color": shade(s.Colour, 80), "outline": line(full, 1.5)}
 		case Tracks:
 			sign = line(full, 2)
 		}

@@ -7,22 +7,12 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/geo/crs"
 	"github.com/hazardd/hazardd/internal/hazard"
 )
-
-func TestWebMercatorIsThatOfMaps(t *testing.T) {
-	for _, at := range [][4]float64{{0, 0, 0, 0}, {180, 85.0511287798, 20037508.343, 20037508.343}, {-100, 40, -11131949.079, 4865942.280}, {0, 90, 0, 20037508.343}} {
-		x, y := toMercator(at[0], at[1])
-		if math.Abs(x-at[2]) > 0.001 || math.Abs(y-at[3]) > 0.001 {
-			t.Errorf("%v is at %.3f %.3f", at, x, y)
-		}
-		if lon, lat := fromMercator(x, y); math.Abs(lon-at[0]) > 1e-9 || math.Abs(lat-min(at[1], edge)) > 1e-9 {
-			t.Errorf("%v is converted back to %v %v", at, lon, lat)
-		}
-	}
-}
 
 func TestPlacesOfQueries(t *testing.T) {
 	for text, want := range map[string]string{
@@ -33,13 +23,13 @@ func TestPlacesOfQueries(t *testing.T) {
 		"530,0,540,1":     "{170 0 -180 1}",
 		`{"xmin":-20037508.342789,"ymin":-20037508.342789,"xmax":20037508.342789,"ymax":20037508.342789,"spatialReference":{"wkid":102100,"latestWkid":3857}}`: "{-180 -90 180 90}",
 	} {
-		p, err := readPlace(text, "", wgs84)
+		p, err := readPlace(text, "", inDegreesOfWGS84)
 		if err != nil || fmt.Sprint(*p.Box) != want {
 			t.Errorf("%s: %+v %v, want %s", text, p, err, want)
 		}
 	}
 	// Sides of rings go the way that the map shows, even if that is the longer one.
-	wide, err := readPlace(`{"rings":[[[-170,-60],[-170,60],[170,60],[170,-60],[-170,-60]],[[8,48],[12,48],[12,52],[8,52],[8,48]]]}`, "", wgs84)
+	wide, err := readPlace(`{"rings":[[[-170,-60],[-170,60],[170,60],[170,-60],[-170,-60]],[[8,48],[12,48],[12,52],[8,52],[8,48]]]}`, "", inDegreesOfWGS84)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +42,7 @@ func TestPlacesOfQueries(t *testing.T) {
 	for i := range geo.MaxPositions + 1 {
 		fmt.Fprintf(&many, ",[%d,%d]", i%170, i%80)
 	}
-	if _, err := readPlace(`{"points":[`+many.String()[1:]+`]}`, "", wgs84); err == nil {
+	if _, err := readPlace(`{"points":[`+many.String()[1:]+`]}`, "", inDegreesOfWGS84); err == nil {
 		t.Error("a geometry of unlimited length is accepted")
 	}
 	if _, costly := errors.AsType[*geo.CostError](err); costly {
@@ -65,8 +55,9 @@ func FuzzReadPlace(f *testing.F) {
 		f.Add(text, "")
 	}
 	f.Fuzz(func(t *testing.T, text, kind string) {
-		for _, wkid := range []int{wgs84, mercator} {
-			p, err := readPlace(text, kind, wkid)
+		for _, code := range []int{crs.WGS84, crs.Mercator, 25832} {
+			in, _ := crs.Named(code)
+			p, err := readPlace(text, kind, in)
 			if err == nil && p.Box == nil && p.Shape.IsZero() {
 				t.Errorf("%q is nowhere", text)
 			}
@@ -87,7 +78,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		layers := Layers()
-		q, faults := layers[uint(layer)%uint(len(layers))].Parse(values)
+		q, faults := layers[uint(layer)%uint(len(layers))].Parse(values, time.Unix(0, 0))
 		if faults == nil {
 			q.Match(&hazard.Hazard{}, nil, 0)
 		}
@@ -96,7 +87,7 @@ func FuzzParse(f *testing.F) {
 
 // A tally gives the figures of the textbook, in whichever order hazards are counted.
 func TestFiguresOfATally(t *testing.T) {
-	q, faults := (&Layer{Kind: Points}).Parse(url.Values{"outStatistics": {`[{"statisticType":"stddev","onStatisticField":"latitude"},{"statisticType":"avg","onStatisticField":"latitude"},{"statisticType":"var","onStatisticField":"people"},{"statisticType":"max","onStatisticField":"start_time"}]`}})
+	q, faults := (&Layer{Kind: Points}).Parse(url.Values{"outStatistics": {`[{"statisticType":"stddev","onStatisticField":"latitude"},{"statisticType":"avg","onStatisticField":"latitude"},{"statisticType":"var","onStatisticField":"people"},{"statisticType":"max","onStatisticField":"start_time"}]`}}, time.Unix(0, 0))
 	if faults != nil {
 		t.Fatal(faults)
 	}
@@ -113,7 +104,7 @@ func TestFiguresOfATally(t *testing.T) {
 }
 
 func TestGroupsHaveABound(t *testing.T) {
-	q, faults := (&Layer{Kind: Points}).Parse(url.Values{"returnDistinctValues": {"true"}, "outFields": {"hazard_ID"}})
+	q, faults := (&Layer{Kind: Points}).Parse(url.Values{"returnDistinctValues": {"true"}, "outFields": {"hazard_ID"}}, time.Unix(0, 0))
 	if faults != nil {
 		t.Fatal(faults)
 	}

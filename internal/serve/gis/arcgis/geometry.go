@@ -10,49 +10,41 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/geo/crs"
 )
 
-// radius is the radius of Web Mercator's sphere, in meters. edge is the latitude where its square
-// world ends.
-const (
-	radius = 6_378_137
-	edge   = 85.05112877980659
-)
+// inDegreesOfWGS84 is the reference of queries that name none.
+var inDegreesOfWGS84, _ = crs.Named(crs.WGS84)
 
-// toMercator projects a position. A position beyond the projection is moved to its edge.
-func toMercator(lon, lat float64) (x, y float64) {
-	lat = min(max(lat, -edge), edge)
-	return radius * lon * math.Pi / 180, radius * math.Log(math.Tan(math.Pi/4+lat*math.Pi/360))
-}
-
-func fromMercator(x, y float64) (lon, lat float64) {
-	return x / radius * 180 / math.Pi, (2*math.Atan(math.Exp(y/radius)) - math.Pi/2) * 180 / math.Pi
-}
-
-// readReference reads the number of a spatial reference, alone or as JSON. All codes of Web
-// Mercator become mercator. If text is empty, it returns missing.
-func readReference(text string, missing int) (int, error) {
+// readReference reads the number of a spatial reference, alone or as JSON. If text is empty, it
+// returns missing.
+func readReference(text string, missing crs.System) (crs.System, error) {
 	if text = strings.TrimSpace(text); text == "" {
 		return missing, nil
 	}
-	var r struct {
-		WKID   int `json:"wkid"`
-		Latest int `json:"latestWkid"`
-	}
+	var r wellKnown
 	if strings.HasPrefix(text, "{") {
 		if err := json.Unmarshal([]byte(text), &r); err != nil {
-			return 0, fmt.Errorf("%.60q is not a spatial reference: expected a number, or {\"wkid\": number}", text)
+			return missing, fmt.Errorf("%.60q is not a spatial reference: expected a number, or {\"wkid\": number}", text)
 		}
 	} else {
 		r.WKID, _ = strconv.Atoi(text)
 	}
-	switch wkid := max(r.WKID, r.Latest); wkid {
-	case wgs84:
-		return wgs84, nil
-	case mercator, 102100, 102113, 900913:
-		return mercator, nil
+	if s, ok := crs.Named(r.code()); ok {
+		return s, nil
 	}
-	return 0, fmt.Errorf("%.60q is not known here; expected one of 4326 (WGS 84), 3857 (Web Mercator)", text)
+	return missing, fmt.Errorf("%.60q is not known here; expected one of the EPSG codes 4326 (WGS 84), 3857 (Web Mercator), 326nn and 327nn (UTM), %s", text, grids())
+}
+
+// grids lists the codes of national grids.
+func grids() string {
+	var all []string
+	for _, code := range crs.Codes() {
+		if code != crs.WGS84 && code != crs.Mercator && code/100 != 326 && code/100 != 327 {
+			all = append(all, strconv.Itoa(code))
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // place is the area of a query: a box or a shape.
@@ -72,36 +64,33 @@ type esri struct {
 	Points    [][]float64   `json:"points"`
 	Paths     [][][]float64 `json:"paths"`
 	Rings     [][][]float64 `json:"rings"`
-	Reference *struct {
-		WKID   int `json:"wkid"`
-		Latest int `json:"latestWkid"`
-	} `json:"spatialReference"`
+	Reference *wellKnown    `json:"spatialReference"`
 }
 
 // readPlace reads the geometry of a query: Esri's JSON, or just the numbers for envelopes and
-// points. kind is its type; empty means an envelope. wkid is the parameter inSR; a reference in the
+// points. kind is its type; empty means an envelope. in is the parameter inSR; a reference in the
 // geometry takes precedence. The error is a *geo.CostError if the geometry needs too much work.
-func readPlace(text, kind string, wkid int) (*place, error) {
+func readPlace(text, kind string, in crs.System) (*place, error) {
 	g, err := readEsri(text, kind)
 	if err != nil {
 		return nil, err
 	}
 	if g.Reference != nil && g.Reference.WKID != 0 {
-		if wkid, err = readReference(strconv.Itoa(max(g.Reference.WKID, g.Reference.Latest)), wkid); err != nil {
+		if in, err = readReference(strconv.Itoa(g.Reference.code()), in); err != nil {
 			return nil, err
 		}
 	}
 	switch {
 	case g.XMin != nil && g.YMin != nil && g.XMax != nil && g.YMax != nil:
-		return readBox(*g.XMin, *g.YMin, *g.XMax, *g.YMax, wkid)
+		return readBox(*g.XMin, *g.YMin, *g.XMax, *g.YMax, in)
 	case g.X != nil && g.Y != nil:
-		return shapeOf("Point", [][]float64{{*g.X, *g.Y}}, wkid, func(ps [][]float64) any { return ps[0] })
+		return shapeOf("Point", [][]float64{{*g.X, *g.Y}}, in, func(ps [][]float64) any { return ps[0] })
 	case g.Points != nil:
-		return shapeOf("MultiPoint", g.Points, wkid, func(ps [][]float64) any { return ps })
+		return shapeOf("MultiPoint", g.Points, in, func(ps [][]float64) any { return ps })
 	case g.Paths != nil:
-		return shapeOf("MultiLineString", g.Paths, wkid, func(ls [][][]float64) any { return ls })
+		return shapeOf("MultiLineString", g.Paths, in, func(ls [][][]float64) any { return ls })
 	case g.Rings != nil:
-		return shapeOf("MultiPolygon", g.Rings, wkid, func(rings [][][]float64) any { return polygons(rings) })
+		return shapeOf("MultiPolygon", g.Rings, in, func(rings [][][]float64) any { return polygons(rings) })
 	}
 	return nil, errors.New("expected an envelope (xmin, ymin, xmax, ymax), x and y, points, paths or rings")
 }
@@ -134,17 +123,21 @@ func readEsri(text, kind string) (g esri, err error) {
 
 // readBox turns an envelope into a box. Maps that show the world more than once request more than
 // the whole world.
-func readBox(west, south, east, north float64, wkid int) (*place, error) {
-	if wkid == mercator {
-		west, south = fromMercator(west, south)
-		east, north = fromMercator(east, north)
+func readBox(west, south, east, north float64, in crs.System) (*place, error) {
+	switch {
+	case in.Code == crs.WGS84:
+	case in.Code != crs.Mercator: // the sides of a box on another grid are no meridians
+		return shapeOf("Polygon", [][][]float64{{{west, south}, {east, south}, {east, north}, {west, north}, {west, south}}}, in, func(rings [][][]float64) any { return rings })
+	default:
+		west, south = in.Unproject(west, south)
+		east, north = in.Unproject(east, north)
 		for _, v := range []*float64{&west, &south, &east, &north} { // round, as stored positions are
 			*v = math.Round(*v*1e6) / 1e6
 		}
-		if south <= -edge+1e-6 { // where the projection ends, extend the box to the pole
+		if south <= -crs.Edge+1e-6 { // where the projection ends, extend the box to the pole
 			south = -90
 		}
-		if north >= edge-1e-6 {
+		if north >= crs.Edge-1e-6 {
 			north = 90
 		}
 	}
@@ -165,14 +158,14 @@ func readBox(west, south, east, north float64, wkid int) (*place, error) {
 }
 
 // shapeOf makes a shape of GeoJSON whose positions are in the spatial reference.
-func shapeOf[T []float64 | [][]float64](kind string, parts []T, wkid int, coordinates func([]T) any) (*place, error) {
+func shapeOf[T []float64 | [][]float64](kind string, parts []T, in crs.System, coordinates func([]T) any) (*place, error) {
 	placed := make([]T, len(parts))
 	for i, part := range parts {
 		switch p := any(part).(type) {
 		case []float64:
-			placed[i] = any(inDegrees([][]float64{p}, wkid)[0]).(T)
+			placed[i] = any(inDegrees([][]float64{p}, in)[0]).(T)
 		case [][]float64:
-			placed[i] = any(inDegrees(p, wkid)).(T)
+			placed[i] = any(inDegrees(p, in)).(T)
 		}
 	}
 	text, err := json.Marshal(map[string]any{"type": kind, "coordinates": coordinates(placed)})
@@ -193,16 +186,13 @@ const maxStep = 90
 
 // inDegrees returns the positions of a line as latitudes and as longitudes from -180 to 180. A
 // position with fewer than two numbers is not changed, and rejected later.
-func inDegrees(line [][]float64, wkid int) (all [][]float64) {
+func inDegrees(line [][]float64, in crs.System) (all [][]float64) {
 	var last []float64
 	for _, at := range line {
 		if len(at) < 2 {
 			return line
 		}
-		lon, lat := at[0], at[1]
-		if wkid == mercator {
-			lon, lat = fromMercator(lon, lat)
-		}
+		lon, lat := in.Unproject(at[0], at[1])
 		if last != nil {
 			for n, i := math.Ceil(math.Abs(lon-last[0])/maxStep), 1.0; i < n && n < 100; i++ {
 				all = append(all, []float64{wrap(last[0] + (lon-last[0])*i/n), last[1] + (lat-last[1])*i/n})
@@ -242,63 +232,62 @@ func area(r [][]float64) (sum float64) {
 
 // appendGeometry writes the part of s that has the layer's kind of geometry, in Esri's JSON. For a
 // layer of points it writes the point. It writes null if there is no such part.
-func appendGeometry(b []byte, kind Kind, s geo.Shape, lon, lat float64, wkid int) []byte {
-	position := func(b []byte, lon, lat float64) []byte {
-		if wkid == mercator {
-			x, y := toMercator(lon, lat)
-			b = strconv.AppendFloat(b, x, 'f', 3, 64)
-			return strconv.AppendFloat(append(b, ','), y, 'f', 3, 64)
+func appendGeometry(b []byte, kind Kind, s geo.Shape, lon, lat float64, q *Query) []byte {
+	if kind == Points {
+		if q.Grid != nil {
+			x, y := q.Grid.on(q.OutSR.Project(lon, lat))
+			return fmt.Appendf(b, `{"x":%d,"y":%d}`, x, y)
 		}
-		return geo.AppendDegrees(append(geo.AppendDegrees(b, lon), ','), lat)
+		x, y, _ := strings.Cut(string(appendPosition(nil, lon, lat, q.OutSR)), ",")
+		return append(append(append(append(append(b, `{"x":`...), x...), `,"y":`...), y...), '}')
 	}
-	lines := func(b []byte, name string, all [][]geo.Position, reverse bool) []byte {
-		if len(all) == 0 {
-			return append(b, "null"...)
+	all := parts(kind, s)
+	if len(all) == 0 {
+		return append(b, "null"...)
+	}
+	if b = append(b, `{"rings":[`...); kind == Tracks {
+		b = append(b[:len(b)-len(`{"rings":[`)], `{"paths":[`...)
+	}
+	first := true
+	for _, p := range all {
+		var cells []cell
+		if q.Grid != nil {
+			if cells = q.Grid.cells(p, q.OutSR); cells == nil {
+				continue
+			}
 		}
-		b = append(append(append(b, `{"`...), name...), `":[`...)
-		for i, line := range all {
+		if !first {
+			b = append(b, ',')
+		}
+		if first = false; q.Grid != nil {
+			b = appendCells(b, cells)
+			continue
+		}
+		b = append(b, '[')
+		for i := range p.line {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = append(b, '[')
-			for j := range line {
-				if j > 0 {
-					b = append(b, ',')
-				}
-				at := line[j]
-				if reverse {
-					at = line[len(line)-1-j]
-				}
-				b = append(position(append(b, '['), at[0], at[1]), ']')
+			at := p.line[i]
+			if p.backward {
+				at = p.line[len(p.line)-1-i]
 			}
-			b = append(b, ']')
+			b = append(appendPosition(append(b, '['), at[0], at[1], q.OutSR), ']')
 		}
-		return append(b, "]}"...)
+		b = append(b, ']')
 	}
-	all, backward := parts(kind, s)
-	switch kind {
-	case Areas:
-		return lines(b, "rings", all, backward)
-	case Tracks:
-		return lines(b, "paths", all, backward)
-	}
-	b = append(b, `{"x":`...)
-	at := position(nil, lon, lat)
-	x, y, _ := strings.Cut(string(at), ",")
-	return append(append(append(append(b, x...), `,"y":`...), y...), '}')
+	return append(b, "]}"...)
 }
 
-// parts returns the rings or paths of s for a layer's kind of geometry. backward means that each
-// must be read from its end.
-func parts(kind Kind, s geo.Shape) (all [][]geo.Position, backward bool) {
-	switch kind {
-	case Areas:
-		for _, p := range s.Polygons() {
-			all = append(all, p...)
-		}
-		return all, true // outer rings clockwise, holes counterclockwise: the reverse of GeoJSON
-	case Tracks:
-		return s.Lines(), false
+// appendPosition writes x and y in a reference, to a millimeter or a ten-millionth of a degree.
+func appendPosition(b []byte, lon, lat float64, out crs.System) []byte {
+	if out.Code == crs.WGS84 {
+		return geo.AppendDegrees(append(geo.AppendDegrees(b, lon), ','), lat)
 	}
-	return nil, false
+	digits := 3
+	if out.Geographic() {
+		digits = 7
+	}
+	x, y := out.Project(lon, lat)
+	return strconv.AppendFloat(append(strconv.AppendFloat(b, x, 'f', digits, 64), ','), y, 'f', digits, 64)
 }

@@ -30,16 +30,6 @@ var (
 
 const sqlTypeOther = 16
 
-// gridOf returns the cell size of the grid that coordinates are on, in units of the spatial
-// reference. A step across the whole world must fit in 32 bits. The cell is a millionth of a
-// degree, the unit of stored positions, or 2 cm.
-func gridOf(wkid int) float64 {
-	if wkid == mercator {
-		return 0.02
-	}
-	return 1e-6
-}
-
 func appendNumber(b []byte, field protowire.Number, v uint64) []byte {
 	if v == 0 { // a missing value is 0
 		return b
@@ -74,12 +64,16 @@ func appendFields(b []byte, fields []Field) []byte {
 func appendHead(b []byte, layer *Layer, q *Query, fields []Field) []byte {
 	b = appendText(b, 1, objectID)
 	b = appendNumber(b, 7, pbfKinds[layer.Kind])
-	r := referenceOf(q.OutSR)
+	r := referenceOf(q.OutSR.Code)
 	b = appendMessage(b, 8, appendNumber(appendNumber(nil, 1, uint64(r.WKID)), 2, uint64(r.Latest)))
-	grid := gridOf(q.OutSR)
-	scale := appendDouble(appendDouble(nil, 1, grid), 2, grid)
-	translate := appendDouble(appendDouble(nil, 1, 0), 2, 0)
-	b = appendMessage(b, 12, appendMessage(appendMessage(nil, 2, scale), 3, translate)) // the origin is at the upper left, and y points down
+	g := q.grid()
+	scale := appendDouble(appendDouble(nil, 1, g.cell), 2, g.cell)
+	translate := appendDouble(appendDouble(nil, 1, g.x), 2, g.y)
+	var transform []byte
+	if g.up {
+		transform = appendNumber(nil, 1, 1) // quantizeOriginPostion: lowerLeft
+	}
+	b = appendMessage(b, 12, appendMessage(appendMessage(transform, 2, scale), 3, translate))
 	return appendFields(b, fields)
 }
 
@@ -113,35 +107,28 @@ func appendValue(b []byte, f *Field, v any) []byte {
 
 // appendShape appends the Geometry of a feature, if it has any of the layer's kind. It contains the
 // positions of the parts. Each position except the first of a part is a step from the one before.
-func appendShape(b []byte, kind Kind, s geo.Shape, lon, lat float64, wkid int) []byte {
-	grid := gridOf(wkid)
-	on := func(at geo.Position) (x, y int64) {
-		lon, lat := at[0], at[1]
-		if wkid == mercator {
-			lon, lat = toMercator(lon, lat)
-		}
-		return int64(math.Round(lon / grid)), int64(math.Round(-lat / grid))
-	}
-	parts, backward := parts(kind, s)
+func appendShape(b []byte, kind Kind, s geo.Shape, lon, lat float64, q *Query) []byte {
+	g := q.grid()
+	all := parts(kind, s)
 	if kind == Points {
-		parts = [][]geo.Position{{{lon, lat}}}
+		all = []part{{line: []geo.Position{{lon, lat}}}}
+		g.thin = false
 	}
-	if len(parts) == 0 {
+	if len(all) == 0 {
 		return b
 	}
 	var lengths, steps []byte
-	for _, part := range parts {
-		lengths = protowire.AppendVarint(lengths, uint64(len(part)))
-		var x, y int64
-		for i := range part {
-			at := part[i]
-			if backward {
-				at = part[len(part)-1-i]
-			}
-			toX, toY := on(at)
-			steps = protowire.AppendVarint(steps, protowire.EncodeZigZag(toX-x))
-			steps = protowire.AppendVarint(steps, protowire.EncodeZigZag(toY-y))
-			x, y = toX, toY
+	for _, p := range all {
+		cells := g.cells(p, q.OutSR)
+		if cells == nil {
+			continue
+		}
+		lengths = protowire.AppendVarint(lengths, uint64(len(cells)))
+		var last cell
+		for _, c := range cells {
+			steps = protowire.AppendVarint(steps, protowire.EncodeZigZag(c.x-last.x))
+			steps = protowire.AppendVarint(steps, protowire.EncodeZigZag(c.y-last.y))
+			last = c
 		}
 	}
 	m := appendNumber(nil, 1, pbfKinds[kind])

@@ -3,14 +3,17 @@ package arcgis
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
 	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/geo/crs"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/hazard/query/cql"
@@ -24,7 +27,8 @@ const (
 	Features Answer = iota
 	Count
 	IDs
-	Rows // statistics, or distinct values
+	Rows   // statistics, or distinct values
+	Extent // the box around all, with their number
 )
 
 // Query is a query of a layer.
@@ -35,12 +39,24 @@ type Query struct {
 	Geometry    bool
 	GeoJSON     bool
 	PBF         bool
-	OutSR       int
+	OutSR       crs.System
+	Grid        *grid // quantizationParameters; nil: none
 	Offset      int
 	Most        int // maximum number of features or rows
 	Groups      []*Field
 	Stats       []Statistic
-	sort        []ordering // order of rows
+	relation    *relation
+	counted     bool       // the number belongs to the answer Extent
+	sort        []ordering // order of rows, or of features where sorted
+	sorted      bool       // Sort cannot express the order
+}
+
+// grid returns the grid of an answer in PBF.
+func (q *Query) grid() grid {
+	if q.Grid != nil {
+		return *q.Grid
+	}
+	return gridOf(q.OutSR)
 }
 
 // Limits of one query.
@@ -52,11 +68,11 @@ const (
 
 // refused are parameters that would change the result but are not supported. Other unsupported
 // parameters only affect the form of the answer, and are ignored.
-var refused = []string{"text", "relationParam", "having", "distance", "historicMoment", "gdbVersion", "fullText", "parameterValues", "rangeValues", "returnExtentOnly", "quantizationParameters", "sqlFormat", "token"}
+var refused = []string{"text", "relationParam", "having", "historicMoment", "gdbVersion", "fullText", "parameterValues", "rangeValues", "sqlFormat", "token"}
 
-// Parse reads the parameters of a query of the layer.
-func (l *Layer) Parse(values url.Values) (*Query, query.Faults) {
-	p := &parser{values: values, q: &Query{Geometry: true, OutSR: wgs84, Most: maxRecords}}
+// Parse reads the parameters of a query of the layer. now is CURRENT_TIMESTAMP of its where clause.
+func (l *Layer) Parse(values url.Values, now time.Time) (*Query, query.Faults) {
+	p := &parser{values: values, layer: l, now: now, q: &Query{Geometry: true, OutSR: inDegreesOfWGS84, Most: l.most()}}
 	for name, given := range values {
 		if len(given) > 1 {
 			p.fault(name, "is given %d times, expected once", len(given))
@@ -80,6 +96,8 @@ func (l *Layer) Parse(values url.Values) (*Query, query.Faults) {
 
 type parser struct {
 	values url.Values
+	layer  *Layer
+	now    time.Time
 	q      *Query
 	faults query.Faults
 }
@@ -101,7 +119,7 @@ func (p *parser) where(l *Layer) {
 		p.and("layer", string(l.Kind), in)
 	}
 	if text := p.values.Get("where"); strings.TrimSpace(text) != "" {
-		e, err := cql.ParseSQL(text)
+		e, err := cql.ParseSQL(text, p.now)
 		if err == nil {
 			err = p.and("where", text, e)
 		}
@@ -136,19 +154,28 @@ func (p *parser) and(lang, text string, e cql.Expr) error {
 }
 
 func (p *parser) place() {
-	in, err := readReference(p.values.Get("inSR"), wgs84)
+	in, err := readReference(p.values.Get("inSR"), inDegreesOfWGS84)
 	if err != nil {
 		p.fault("inSR", "%v", err)
 	}
-	if p.q.OutSR, err = readReference(p.values.Get("outSR"), wgs84); err != nil {
+	if p.q.OutSR, err = readReference(p.values.Get("outSR"), inDegreesOfWGS84); err != nil {
 		p.fault("outSR", "%v", err)
 	}
+	p.quantization()
 	text := p.values.Get("geometry")
-	if text == "" {
-		return
+	name := p.values.Get("spatialRel")
+	if name == "" {
+		name = intersects
 	}
-	if rel := p.values.Get("spatialRel"); !slices.Contains([]string{"", "esriSpatialRelIntersects", "esriSpatialRelEnvelopeIntersects"}, rel) {
-		p.fault("spatialRel", "%.60q is not known here: expected esriSpatialRelIntersects or esriSpatialRelEnvelopeIntersects", rel)
+	if !slices.Contains(relations(), name) {
+		p.fault("spatialRel", "%.60q is not known here; expected one of %s", name, strings.Join(relations(), ", "))
+	}
+	metres := p.distance()
+	if text == "" {
+		if metres > 0 {
+			p.fault("distance", "is given without geometry")
+		}
+		return
 	}
 	place, err := readPlace(text, p.values.Get("geometryType"), in)
 	if err != nil {
@@ -156,8 +183,103 @@ func (p *parser) place() {
 		_, p.faults[len(p.faults)-1].TooCostly = errors.AsType[*geo.CostError](err)
 		return
 	}
-	if p.q.Box = place.Box; place.Box == nil {
-		p.q.Area = query.NewShapeArea(place.Shape)
+	p.search(place, name, metres)
+}
+
+// search makes conditions of a place: those by which the store finds hazards, and the relation that
+// the hazards found are tested for where these do not say it all.
+func (p *parser) search(at *place, name string, metres float64) {
+	points := p.layer.Kind == Points
+	shape := at.Shape
+	if at.Box != nil {
+		shape = at.Box.Shape()
+	}
+	p.q.Possible = points // the point of a hazard that is only known to be in a country is in this layer, too
+	switch {
+	case metres > 0:
+		if name != intersects {
+			p.fault("spatialRel", "distance goes with %s only", intersects)
+		}
+		p.q.relation = &relation{name: name, shape: shape, metres: metres}
+		p.around(shape, metres)
+		return
+	case points && at.Box != nil && (name == intersects || name == envelopes || name == contains):
+		p.within(at.Box)
+	case points || name != intersects && name != envelopes:
+		p.q.relation = &relation{name: name, shape: shape}
+	}
+	if p.q.Box = at.Box; at.Box == nil {
+		p.q.Area = query.NewShapeArea(shape)
+	}
+}
+
+// around adds the condition that a hazard meets the box of a shape, widened by a distance.
+func (p *parser) around(s geo.Shape, metres float64) {
+	west, south, east, north := s.Bounds()
+	var boxes cql.Or
+	for _, b := range (geo.Box{West: west, South: south, East: east, North: north}).Widened(metres) {
+		boxes.Any = append(boxes.Any, cql.Meets{Of: cql.Operand{Kind: cql.Property, Text: "geometry"}, Geometry: cql.Geometry{BBox: []float64{b.West, b.South, b.East, b.North}}})
+	}
+	if err := p.and("distance", fmt.Sprint(boxes), boxes); err != nil {
+		p.fault("distance", "%v", err)
+	}
+}
+
+// within adds the condition that the point of a hazard is in a box.
+func (p *parser) within(b *geo.Box) {
+	side := func(name string, c cql.Comparator, n float64) cql.Expr {
+		return cql.Compare{By: c, Left: cql.Operand{Kind: cql.Property, Text: name}, Right: cql.Operand{Kind: cql.Number, Number: n}}
+	}
+	east, west := side("longitude", cql.LessOrEqual, b.East), side("longitude", cql.GreaterOrEqual, b.West)
+	var round cql.Expr = cql.And{All: []cql.Expr{east, west}}
+	if b.West > b.East {
+		round = cql.Or{Any: []cql.Expr{east, west}}
+	}
+	e := cql.And{All: []cql.Expr{side("latitude", cql.GreaterOrEqual, b.South), side("latitude", cql.LessOrEqual, b.North), round}}
+	if err := p.and("box", fmt.Sprint(*b), e); err != nil {
+		p.fault("geometry", "%v", err)
+	}
+}
+
+// units are the lengths of the units of a distance, in meters.
+var units = map[string]float64{"": 1, "esriSRUnit_Meter": 1, "esriSRUnit_Kilometer": 1000, "esriSRUnit_StatuteMile": 1609.344, "esriSRUnit_NauticalMile": 1852,
+	"esriSRUnit_USNauticalMile": 1852, "esriSRUnit_Foot": 0.3048, "esriSRUnit_SurveyFoot": 1200.0 / 3937}
+
+// maxDistance is the largest distance of a query, in meters: half way round the world.
+const maxDistance = 20_037_508
+
+// distance reads distance and units. It returns meters.
+func (p *parser) distance() float64 {
+	text := p.values.Get("distance")
+	if text == "" {
+		return 0
+	}
+	unit, ok := units[p.values.Get("units")]
+	if !ok {
+		p.fault("units", "%.60q is not one of %s", p.values.Get("units"), strings.Join(slices.Sorted(maps.Keys(units))[1:], ", "))
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if n *= unit; err != nil || !(n >= 0 && n <= maxDistance) {
+		p.fault("distance", "%.60q is not a number from 0 to %d meters", text, maxDistance)
+		return 0
+	}
+	return n
+}
+
+// quantization reads quantizationParameters and maxAllowableOffset.
+func (p *parser) quantization() {
+	offset := 0.0
+	if text := p.values.Get("maxAllowableOffset"); text != "" {
+		var err error
+		if offset, err = strconv.ParseFloat(text, 64); err != nil || !(offset >= 0) {
+			p.fault("maxAllowableOffset", "%.60q is not a number of at least 0", text)
+		}
+	}
+	if text := p.values.Get("quantizationParameters"); text != "" {
+		var err error
+		if p.q.Grid, err = readGrid(text, offset, p.q.OutSR); err != nil {
+			p.fault("quantizationParameters", "%v", err)
+		}
 	}
 }
 
@@ -217,11 +339,14 @@ func (p *parser) form() {
 	}
 	p.q.Geometry = p.flag("returnGeometry", true)
 	p.q.layerFields = p.fields("outFields", p.values.Get("outFields"))
-	if p.q.GeoJSON && p.q.OutSR != wgs84 {
+	if p.q.GeoJSON && p.q.OutSR.Code != crs.WGS84 {
 		p.fault("outSR", "GeoJSON supports only WGS 84: omit outSR, or use f=json")
 	}
+	p.q.counted = p.flag("returnCountOnly", false)
 	switch {
-	case p.flag("returnCountOnly", false):
+	case p.flag("returnExtentOnly", false):
+		p.q.Answer = Extent
+	case p.q.counted:
 		p.q.Answer = Count
 	case p.flag("returnIdsOnly", false):
 		p.q.Answer = IDs
@@ -272,8 +397,9 @@ func (p *parser) paging() {
 		return min(n, most)
 	}
 	p.q.Offset = number("resultOffset", 0, maxOffset)
-	if p.q.Most = number("resultRecordCount", maxRecords, maxRecords); p.q.Most == 0 {
-		p.q.Most = maxRecords
+	most := p.layer.most()
+	if p.q.Most = number("resultRecordCount", most, most); p.q.Most == 0 {
+		p.q.Most = most
 	}
 }
 
@@ -354,9 +480,15 @@ func (p *parser) order() {
 		p.fault("orderByFields", "%.60q is not a field of the layer", first.column)
 		return
 	}
-	rest := p.q.sort[1:] // every order ends with the number, in the same direction
+	for _, o := range p.q.sort {
+		if f := fieldNamed(o.column); f == nil || f.field == nil {
+			p.fault("orderByFields", "%.60q is not a field by which features can be sorted", o.column)
+			return
+		}
+	}
+	rest := p.q.sort[1:] // every order of Sort ends with the number, in the same direction
 	if len(rest) > 1 || len(rest) == 1 && (!strings.EqualFold(rest[0].column, objectID) || rest[0].descending != first.descending) {
-		p.fault("orderByFields", "features can be sorted by one field only, and then by %s", objectID)
+		p.q.sorted = true
 		return
 	}
 	quantity, measured := strings.CutPrefix(f.Name, "measurements_")
@@ -371,7 +503,7 @@ func (p *parser) order() {
 	case f.Name == "severity_rank" && first.descending && len(rest) == 0:
 		p.q.Sort = query.Sort{}
 	default:
-		p.fault("orderByFields", "features cannot be sorted by %s; they can by %s, start_time, end_time, last_update_time and measurements in either direction, and by severity_rank and importance with DESC", f.Name, objectID)
+		p.q.sorted = true
 	}
 }
 

@@ -43,10 +43,13 @@ func NewWriter(out *bytes.Buffer, layer *Layer, q *Query, base string) (*Writer,
 		GlobalID  string    `json:"globalIdFieldName"`
 		Kind      Kind      `json:"geometryType,omitzero"`
 		Reference reference `json:"spatialReference,omitzero"`
+		Transform any       `json:"transform,omitzero"`
 		Fields    []Field   `json:"fields"`
 	}{ObjectID: objectID, Fields: list}
 	if q.Geometry {
-		head.Kind, head.Reference = layer.Kind, referenceOf(q.OutSR)
+		if head.Kind, head.Reference = layer.Kind, referenceOf(q.OutSR.Code); q.Grid != nil {
+			head.Transform = q.Grid.transform()
+		}
 	}
 	return w, w.begin(head)
 }
@@ -97,7 +100,7 @@ func (w *Writer) Add(e *format.Entry) error {
 	w.out.WriteByte('}')
 	if w.q.Geometry && !w.q.GeoJSON {
 		w.out.WriteString(`,"geometry":`)
-		w.out.Write(appendGeometry(w.out.AvailableBuffer(), w.layer.Kind, shape, h.Longitude, h.Latitude, w.q.OutSR))
+		w.out.Write(appendGeometry(w.out.AvailableBuffer(), w.layer.Kind, shape, h.Longitude, h.Latitude, w.q))
 	}
 	w.out.WriteByte('}')
 	return nil
@@ -115,7 +118,7 @@ func (w *Writer) addPBF(values []any, h *hazard.Hazard, shape geo.Shape) error {
 		m = appendValue(m, f, v)
 	}
 	if w.q.Geometry {
-		m = appendShape(m, w.layer.Kind, shape, h.Longitude, h.Latitude, w.q.OutSR)
+		m = appendShape(m, w.layer.Kind, shape, h.Longitude, h.Latitude, w.q)
 	}
 	w.out.Write(appendMessage(w.out.AvailableBuffer(), 15, m))
 	return nil
