@@ -385,6 +385,7 @@ func (s *lists) dropParts(ctx context.Context, l *listed, parts []store.ActivePa
 		key := of[e.Event]
 		dropped[key.Event] = append(dropped[key.Event], key.Part)
 	}
+	settled = waiting == 0
 	for _, event := range slices.Sorted(maps.Keys(dropped)) {
 		if _, err := s.intake.Withdraw(ctx, s.src.Name, event, dropped[event], reason, now); err != nil && !errors.Is(err, hazard.ErrNotFound) {
 			if of, ok := errors.AsType[*store.HazardError](err); ok {
@@ -398,7 +399,7 @@ func (s *lists) dropParts(ctx context.Context, l *listed, parts []store.ActivePa
 			delete(s.held, fuse.Part{Event: event, Part: part})
 		}
 	}
-	return waiting == 0, nil
+	return settled, nil
 }
 
 // holds reports whether a list contains a message, which has a name in the accounts, or a rejected

@@ -257,6 +257,53 @@ func TestADamagedHazardIsEndedOnceItIsMended(t *testing.T) {
 	})
 }
 
+// A message of a damaged hazard ends once the hazard is repaired, although its list does not change.
+func TestAMessageOfADamagedHazardIsEndedOnceItIsMended(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		src := listSource(source.Lists{InForce: source.Yes, Complete: source.Yes, Confirm: 1}, "a")
+		src.Feeds[0].Every, src.Feeds[0].MaxBytes = time.Minute, 1<<20
+		parse := src.Parse
+		src.Parse = func(payload []byte, now hazard.Instant) (source.Batch, error) {
+			batch, err := parse(payload, now)
+			for i := range batch.Reports { // as of now, since the clock of a bubble starts in the year 2000
+				batch.Reports[i].Start, batch.Reports[i].End = now, new(now.Add(3*time.Hour))
+			}
+			return batch, err
+		}
+		serve := func(words string) {
+			b.net.serve("test.example", func(w http.ResponseWriter, r *http.Request) {
+				tag := fmt.Sprintf("%q", words)
+				w.Header().Set("ETag", tag)
+				if r.Header.Get("If-None-Match") == tag {
+					w.WriteHeader(http.StatusNotModified)
+					return
+				}
+				_, _ = io.WriteString(w, words)
+			})
+		}
+		serve("e/1@x e/2@y")
+		p := b.poller(src)
+		broken := &brokenIntake{Intake: p.intake, event: "e"}
+		p.intake = broken
+		stop := b.start(p)
+		time.Sleep(2 * time.Minute)
+		serve("e/2@y")
+		time.Sleep(4 * time.Minute)
+		broken.mended.Store(true)
+		time.Sleep(3 * time.Minute)
+		stop()
+		parts, err := b.store.Reports.Parts(t.Context(), "test", "e")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range parts {
+			if r.Part == "1" && r.Ended == "" {
+				t.Error("the message that left the list is in force")
+			}
+		}
+	})
+}
+
 // brokenIntake cannot end an event until it is repaired.
 type brokenIntake struct {
 	Intake
