@@ -146,7 +146,7 @@ func TestDerive(t *testing.T) {
 			[]string{"a"}, hazard.Watch, noon - 10, noon - 10 + 3_600_000, ""},
 		"when all segments are cancelled the event is over since the last of them": {
 			[]hazard.Report{ended(report("a", at-10, "A"), hazard.EndCancelled), ended(report("b", at-5, "B"), hazard.EndCancelled)},
-			[]string{"b"}, hazard.Watch, noon - 10, 0, hazard.EndCancelled},
+			[]string{"b"}, hazard.Watch, noon - 5, 0, hazard.EndCancelled},
 		"of two ends at once the one with a successor counts": {
 			[]hazard.Report{ended(report("b", at, "B"), hazard.EndCancelled), ended(report("a", at, "A"), hazard.EndSuperseded)},
 			[]string{"a", "b"}, hazard.Watch, noon, 0, hazard.EndSuperseded},
@@ -157,7 +157,7 @@ func TestDerive(t *testing.T) {
 		"when all ends have come, it stays what it was before the last of them": {
 			[]hazard.Report{report("a", at-4_000_000, "A"), report("b", at-5_000_000, "B")}, []string{"a"}, hazard.Watch, noon - 5_000_000, noon - 400_000, ""},
 		"a report without places speaks for the whole event": {
-			[]hazard.Report{report("a", at-10, "A"), report("b", at)}, []string{"b"}, hazard.Watch, noon, noon + 3_600_000, ""},
+			[]hazard.Report{report("a", at-10, "A"), report("b", at)}, []string{"b"}, hazard.Watch, noon - 10, noon + 3_600_000, ""},
 		"a message that replaces another takes all its places": {
 			[]hazard.Report{report("a", at-10, "A", "B"), replacing(report("b", at, "B"), "a")}, []string{"b"}, hazard.Watch, noon - 10, noon + 3_600_000, ""},
 		"what a replaced message had taken over does not come back": {

@@ -38,6 +38,9 @@ type Report struct {
 	Severity    Severity `json:"severity"`
 	Category    Category `json:"category,omitzero"` // empty means EVENT
 	Start       Instant  `json:"start"`
+	// Begun is what earlier reports of the part said about the start, and this one if it has ended
+	// since; the earliest first. Only what may still count is kept; nil if that is Start alone.
+	Begun []Began `json:"begun,omitzero"`
 	// End is when the event ends according to the source; nil if the source does not say.
 	End *Instant `json:"end,omitzero"`
 	// EndGuessed means that the source does not say when the event ends: End is only when its message
@@ -188,6 +191,9 @@ func (r *Report) Hold(at Instant, patience time.Duration) {
 // Drop ends a message that its source has deleted or no longer lists, as of now. A message that was
 // listed past its stated end expired then. An empty reason means that only the list no longer holds it.
 func (r *Report) Drop(reason EndReason, now Instant) {
+	if reason != "" {
+		r.Begun, _ = r.said()
+	}
 	switch {
 	case reason == "":
 		r.Listed = nil
@@ -515,19 +521,6 @@ func (r *Report) end() Instant {
 		life = Instant(info.Life.Milliseconds())
 	}
 	return from + life
-}
-
-// firstStart returns when an event of several messages began. Each message only says when it takes
-// effect itself.
-func firstStart(parts []Report) Instant {
-	if last := parts[len(parts)-1]; len(last.Places) == 0 {
-		return last.Start
-	}
-	start := parts[0].Start
-	for _, p := range parts {
-		start = min(start, p.Start)
-	}
-	return start
 }
 
 // allRefs returns the names of the event in all parts, sorted.

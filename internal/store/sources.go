@@ -325,7 +325,7 @@ func decodeVerdicts(rows []sqlc.Parted, err error) (Verdicts, error) {
 }
 
 // Of reads the latest report of each part of an event. A stripped part only has its Part,
-// Version, Start and Places, and Renewed if it was known.
+// Version, Start and Places, and Begun, Ended and Renewed if they were known.
 func (t *TxReports) Of(source, event string) ([]hazard.Report, error) {
 	reports, _, err := readReports(t.ctx, t.q, source, event)
 	return reports, err
@@ -352,7 +352,7 @@ func readReports(ctx context.Context, q *sqlc.Queries, source, event string) ([]
 		}
 		if had := &reports[i]; had.Name == "" {
 			reports[i] = hazard.Report{Source: source, Key: event, Part: r.Part, Version: r.Version, Start: hazard.Instant(r.StartMs), Places: strings.Fields(r.Places),
-				Renewed: had.Renewed, Kept: had.Kept}
+				Begun: had.Begun, Ended: had.Ended, Renewed: had.Renewed, Kept: had.Kept}
 		}
 	}
 	return reports, receipts, nil
@@ -376,12 +376,12 @@ func (t *TxReports) Save(event string, r *hazard.Report, payload string) error {
 		StartMs: int64(r.Start), Places: strings.Join(r.Places, " "), Body: string(body), Payload: payload})
 }
 
-// Strip removes the content of a superseded part, except which places it covered, and until
-// when a list named it: a later report of the part that does not tell keeps that.
+// Strip removes the content of a superseded part, except which places it covered, when it said that
+// it began, and until when a list named it: a later report of the part that does not tell keeps that.
 func (t *TxReports) Strip(event string, r *hazard.Report) error {
 	body := []byte{}
-	if r.Renewed != nil {
-		stripped := hazard.Report{Source: r.Source, Key: r.Key, Severity: hazard.Information, Renewed: r.Renewed}
+	if r.Renewed != nil || r.Begun != nil || r.Ended != "" {
+		stripped := hazard.Report{Source: r.Source, Key: r.Key, Severity: hazard.Information, Begun: r.Begun, Ended: r.Ended, Renewed: r.Renewed}
 		stripped.Kept.Renewed = r.Kept.Renewed
 		var err error
 		if body, err = json.Marshal(&stripped); err != nil {

@@ -106,10 +106,9 @@ func (d *decision) add(i int, e *event) {
 	j := slices.IndexFunc(d.parts, func(p hazard.Report) bool { return p.Part == r.Part })
 	if j < 0 {
 		j, d.parts, d.added = len(d.parts), append(d.parts, *r), append(d.added, r.Part)
-	} else if newer, ok := supersede(&d.parts[j], r); ok {
-		d.parts[j] = newer
 	} else {
-		if d.parts[j].Name == "" {
+		newer, ok := supersede(&d.parts[j], r)
+		if newer.Name == "" {
 			for _, ref := range r.Refs {
 				if !slices.Contains(e.refs, ref) {
 					d.refs = append(d.refs, ref)
@@ -117,7 +116,10 @@ func (d *decision) add(i int, e *event) {
 			}
 			d.changed = d.changed || len(d.refs) > 0
 		}
-		return
+		if !ok {
+			return
+		}
+		d.parts[j] = newer
 	}
 	d.changed = true
 	d.saves = append(d.saves, save{d.parts[j], i})
@@ -128,7 +130,9 @@ func (d *decision) add(i int, e *event) {
 // came first.
 func supersede(old, r *hazard.Report) (hazard.Report, bool) {
 	if old.Name == "" && (r.Version < old.Version || r.Version == old.Version && r.Listed == nil) { // a stripped part that is repeated
-		return *old, false
+		n := *old
+		n.RememberStart(old, r)
+		return n, !slices.Equal(n.Begun, old.Begun)
 	}
 	n, other := *r, old
 	if r.Version < old.Version {
@@ -158,6 +162,7 @@ func supersede(old, r *hazard.Report) (hazard.Report, bool) {
 		n.End = new(max(*n.End, *other.End))
 	}
 	n.Aliases, n.Refs = union(old.Aliases, r.Aliases), union(old.Refs, r.Refs)
+	n.RememberStart(r, old)
 	return n, !sameReport(&n, old)
 }
 

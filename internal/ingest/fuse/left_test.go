@@ -18,11 +18,11 @@ func TestANameThatNoLongerMeansTheEventJoinsNothing(t *testing.T) {
 	quake := reportOf("gdacs", "q", hazard.Earthquake, hourAgo, 1, 2)
 	named := with(reportOf("cap", "e", hazard.Flood, noon, 1, 2), func(r *hazard.Report) { r.Part, r.Refs, r.End = "a", []string{"gdacs:q"}, new(noon+60*day) })
 	late := with(named, func(r *hazard.Report) {
-		r.Part, r.Refs, r.Start, r.Version = "b", nil, noon+100*day, int64(noon+100*day)
+		r.Part, r.Refs, r.Start, r.Version = "b", nil, noon+100*day, int64(noon+100*day+2*60*minute) // it states its start
 	})
 	for _, order := range [][]hazard.Report{{quake, named, late}, {late, quake, named}, {named, late, quake}} {
 		d := newDesk(t)
-		d.takeEach(noon+100*day, order...)
+		d.takeEach(noon+101*day, order...)
 		if got, want := d.together(), []string{"cap:e", "gdacs:q"}; !slices.Equal(got, want) {
 			t.Errorf("%s %s first: got %q, want %q", order[0].Source, order[0].Part, got, want)
 		}

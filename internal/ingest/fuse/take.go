@@ -90,6 +90,12 @@ func (w *writer) saveParts(g *group, d *decision) error {
 		if d.saves[i].report < g.carried {
 			payload = ""
 		}
+		if d.saves[i].part.Name == "" { // it stays superseded
+			if err := w.tx.Reports.Strip(g.event, &d.saves[i].part); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := w.tx.Reports.Save(g.event, &d.saves[i].part, payload); err != nil {
 			return err
 		}

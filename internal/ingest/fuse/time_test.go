@@ -189,11 +189,12 @@ func TestAnEndByWordVoidsAnEditorsEnd(t *testing.T) {
 // last report.
 func TestAPatchCountsBesideWhatTheSourcesSay(t *testing.T) {
 	d := newDesk(t)
-	d.apply("cap", noon, live, flood(noon, nothing))
+	quake := func(r *hazard.Report) { r.Type = hazard.Earthquake } // its start is corrected
+	d.apply("cap", noon, live, flood(noon, quake))
 	if err := d.patch(noon+5*minute, `{"status":"E"}`); err != nil {
 		t.Fatal(err)
 	}
-	d.apply("cap", noon+10*minute, live, flood(noon+10*minute, func(r *hazard.Report) { r.Start = noon + 8*minute }))
+	d.apply("cap", noon+10*minute, live, flood(noon+10*minute, func(r *hazard.Report) { quake(r); r.Start = noon + 8*minute }))
 	if h := d.event("cap", "a"); h.Start != noon+5*minute {
 		t.Fatalf("it begins at %s, after its end", h.Start)
 	}

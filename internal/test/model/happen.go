@@ -97,11 +97,16 @@ func (w *World) take(reports []hazard.Report, drawings []Drawing, released bool)
 				for _, p := range o.parts() {
 					e.told = append(e.told, telling{at: w.now, report: &p})
 				}
+				e.starts = append(e.starts, o.starts...)
 			}
 		}
 		for _, r := range believed {
 			r.Suspect = ""
 			e.told = append(e.told, telling{at: w.now, report: &r})
+			if r.Ended == "" {
+				stated := r.Type == hazard.Earthquake || r.Relayed || r.Version-int64(r.Start) > 3_600_000
+				e.starts = append(e.starts, start{r.Part, r.Version, r.Start, stated})
+			}
 		}
 		before := map[*Hazard]State{}
 		for _, h := range w.Hazards {
@@ -252,6 +257,7 @@ func (w *World) absorbEvent(e, o *event) {
 	for _, p := range o.parts() {
 		e.told = append(e.told, telling{at: w.now, report: &p})
 	}
+	e.starts = append(e.starts, o.starts...)
 	e.keys, e.refs, e.drawn = append(append(e.keys, o.Key), o.keys...), append(e.refs, o.refs...), draws(e.drawn, o.drawn)
 	if w.maker(o.hazard) == o {
 		e.alsoMade = append(e.alsoMade, o.hazard)
@@ -475,6 +481,7 @@ func (w *World) heard(e *event, known []hazard.Report, released bool) {
 			isNew := !waits && !slices.ContainsFunc(known, func(o hazard.Report) bool { return o.Part == p.Part })
 			if isNew && p.Ended == "" && slices.ContainsFunc(e.told, func(t telling) bool { return t.at == w.now && t.report.Part == p.Part }) {
 				e.told = slices.DeleteFunc(e.told, func(t telling) bool { return t.report != nil && t.report.Part == p.Part })
+				e.starts = slices.DeleteFunc(e.starts, func(s start) bool { return s.part == p.Part })
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 type event struct {
 	Name
 	told   []telling
+	starts []start // what its reports said of its start, but for those that ended it
 	hazard *Hazard // nil: the event is part of no hazard yet
 	why    reason
 	keys   []string // other names of it at its source
@@ -33,6 +35,14 @@ const (
 	byRule   reason = "a rule or a name says so"
 	byPerson reason = "a person says so"
 )
+
+// start is what one report said of the start of its event.
+type start struct {
+	part    string
+	version int64
+	at      instant
+	stated  bool // long before its issue, of an earthquake, or passed on
+}
 
 // telling is a report. Without one, it means that the source no longer lists the event.
 type telling struct {
@@ -207,12 +217,7 @@ func (e *event) word(t instant) word {
 	}
 	head.Key, head.Name, head.Type, head.Description = e.Key, loud.Name, loud.Type, loud.Description
 	s := word{head: head, name: head.Name, category: cmp.Or(head.Category, hazard.Event), point: head.Point, url: head.URL, called: head.Called,
-		end: hazard.MinInstant, start: parts[len(parts)-1].Start}
-	if len(parts[len(parts)-1].Places) > 0 { // each message gives its own start
-		for _, p := range parts {
-			s.start = min(s.start, p.Start)
-		}
-	}
+		end: hazard.MinInstant, start: e.began(parts)}
 	before := t
 	if over { // it stays as it was just before the end
 		before = overAt(&inForce[0]) - 1
@@ -238,6 +243,48 @@ func (e *event) word(t instant) word {
 		s.measured[i].Source = e.Source
 	}
 	return s
+}
+
+// began returns when the event began. The reports are read in the order of their issue. The first
+// start stays, but for one that had not come when another was given, an earlier one, and one that its
+// source states: more than an hour before the issue, of an earthquake, or passed on. A report that
+// ends the event says nothing of its start, unless there are no others. One about some places only
+// says when it takes effect there.
+func (e *event) began(parts []hazard.Report) instant {
+	last := parts[len(parts)-1]
+	whole := map[int64]bool{}    // issues that are about the whole event
+	first := map[int64]start{}   // the earliest start in each issue
+	stated := map[string]int64{} // part → the last issue that states its start
+	placed := map[string]bool{}
+	for _, p := range parts {
+		placed[p.Part] = len(p.Places) > 0
+		whole[p.Version] = whole[p.Version] || !placed[p.Part]
+	}
+	for _, said := range e.starts {
+		if v, ok := stated[said.part]; said.stated && (!ok || said.version > v) {
+			stated[said.part] = said.version
+		}
+	}
+	for _, said := range e.starts {
+		if v, ok := stated[said.part]; ok && said.version < v {
+			continue
+		}
+		if at, ok := first[said.version]; !ok || said.at < at.at {
+			first[said.version] = said
+		}
+		whole[said.version] = whole[said.version] || !placed[said.part]
+	}
+	if len(first) == 0 {
+		return last.Start
+	}
+	began := hazard.MaxInstant
+	for _, version := range slices.Sorted(maps.Keys(first)) {
+		said := first[version]
+		if said.at < began || whole[version] && (said.stated || began > instant(version)) {
+			began = said.at
+		}
+	}
+	return began
 }
 
 // inForce returns the parts that count at t, from the oldest, and for each the first of the places

@@ -578,8 +578,8 @@ func (r *reader) cancel(groups []*group) hazard.Report {
 	reason := hazard.EndCancelled
 	var areas []hazard.Area
 	for _, o := range groups {
-		if o.severity >= g.severity || g.infos == nil {
-			g = o
+		if g.infos == nil || o.severity > g.severity || o.severity == g.severity && preferred([]*Info{g.in, o.in}, r.cfg.Language) == o.in {
+			g = o // blocks in several languages may be several groups
 		}
 		areas = append(areas, o.areas...)
 		if o.ended == hazard.EndAllClear {
