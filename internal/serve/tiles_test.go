@@ -43,7 +43,7 @@ func TestTiles(t *testing.T) {
 		}
 	}
 	tile, header := get("/tiles/2/2/1.mvt")
-	has(tile, "danger", "areas", "points", "WARNING", "WATCH", "WILDFIRE", "FLOOD", "-EXERCISE")
+	has(tile, "danger", "areas", "points", "WARNING", "WATCH", "WILDFIRE", "FLOOD", "headline", "Fire", "-EXERCISE")
 	drills, _ := get("/tiles/2/2/1.mvt?category=EXERCISE")
 	has(drills, "EXERCISE", "danger", "-WILDFIRE")
 	fires, _ := get("/tiles/2/2/1.mvt?type=WILDFIRE")

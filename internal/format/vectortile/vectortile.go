@@ -154,12 +154,13 @@ func (d *Drawer) sum(it *item) uint64 {
 		sum.WriteString(s)
 	}
 	number(uint64(it.h.ID))
+	number(uint64(it.h.Version)) // what a headline says
 	number(math.Float64bits(it.rank))
 	number(uint64(it.importance))
 	number(uint64(it.h.Severity))
 	number(math.Float64bits(it.h.Longitude))
 	number(math.Float64bits(it.h.Latitude))
-	for _, s := range []string{it.h.UUID.String(), string(it.h.Type), string(it.h.Category), string(it.h.Place()), it.h.PlaceKnownAs} {
+	for _, s := range []string{it.h.UUID.String(), string(it.h.Type), string(it.h.Category), string(it.h.Place()), it.h.PlaceKnownAs, it.h.Name, it.h.Description} {
 		text(s)
 	}
 	for _, r := range it.refs {
@@ -236,8 +237,8 @@ func worldY(lat float64) float64 {
 	return 0.5 - math.Asinh(math.Tan(lat*math.Pi/180))/(2*math.Pi)
 }
 
-// Draw draws the tile of a part.
-func (d *Drawer) Draw(ctx context.Context, p *Part) ([]byte, error) {
+// Draw draws the tile of a part. headline says a hazard in a sentence; nil means that none is said.
+func (d *Drawer) Draw(ctx context.Context, p *Part, headline func(*hazard.Hazard) (string, error)) ([]byte, error) {
 	if p.Empty() {
 		return nil, nil
 	}
@@ -252,7 +253,8 @@ func (d *Drawer) Draw(ctx context.Context, p *Part) ([]byte, error) {
 	var tile []byte
 	tile = d.danger(seen).append(tile)
 	tile = areas(seen).append(tile)
-	return points(p).append(tile), nil
+	all, err := points(p, headline)
+	return all.append(tile), err
 }
 
 // drawn is what a tile shows of a hazard, in units of the tile, from its northwest corner.
@@ -365,7 +367,7 @@ func areas(seen []drawn) *layer {
 
 // points returns the layer of points. Where there are many, a point stands for the others of its level
 // near it, and says how many more there are.
-func points(p *Part) *layer {
+func points(p *Part, headline func(*hazard.Hazard) (string, error)) (*layer, error) {
 	type spot struct {
 		*item
 		x, y int32
@@ -410,10 +412,17 @@ func points(p *Part) *layer {
 		if s.h.Somewhere() {
 			tags = append(tags, l.text("place_known_as", s.h.PlaceKnownAs))
 		}
+		if headline != nil {
+			said, err := headline(s.h)
+			if err != nil {
+				return l, err
+			}
+			tags = append(tags, l.text("headline", said))
+		}
 		if s.more > 0 {
 			tags = append(tags, l.number("more", s.more))
 		}
 		l.add(uint64(s.h.ID), pointType, appendPoint(nil, point{s.x, s.y}), tags...)
 	}
-	return l
+	return l, nil
 }

@@ -59,7 +59,7 @@ func (w *world) draw(t testing.TB, z, x, y int) map[string][]feature {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tile, err := d.Draw(t.Context(), s.Part(ID{z, x, y}))
+	tile, err := d.Draw(t.Context(), s.Part(ID{z, x, y}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestDangerWithinAPixel(t *testing.T) {
 			at := ID{z, tileOf(worldX(lon), z), tileOf(worldY(lat), z)}
 			layers, ok := seen[at]
 			if !ok {
-				tile, err := d.Draw(t.Context(), s.Part(at))
+				tile, err := d.Draw(t.Context(), s.Part(at), nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -276,7 +276,7 @@ func TestDrawIsTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := s.Part(ID{1, 0, 0})
-		tile, err := d.Draw(t.Context(), p)
+		tile, err := d.Draw(t.Context(), p, said)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -295,7 +295,7 @@ func TestTenThousand(t *testing.T) {
 	d, s := tenThousand(t)
 	for _, at := range []ID{{0, 0, 0}, {2, 0, 1}, {4, 3, 6}, {6, 14, 25}} {
 		p := s.Part(at)
-		tile, err := d.Draw(t.Context(), p)
+		tile, err := d.Draw(t.Context(), p, said)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -309,6 +309,11 @@ func TestTenThousand(t *testing.T) {
 			t.Errorf("%v: %d bytes, expected at most 60,000", at, b.Len())
 		}
 	}
+}
+
+// said is a headline as long as they are.
+func said(h *hazard.Hazard) (string, error) {
+	return fmt.Sprintf("Flood warning for the creeks of county %d, 120 km from the coast, until Friday %02d:30.", h.ID, h.ID%24), nil
 }
 
 func tenThousand(t testing.TB) (*Drawer, *Surface) {
@@ -332,7 +337,7 @@ func BenchmarkTile(b *testing.B) {
 	for _, at := range []ID{{0, 0, 0}, {2, 0, 1}, {4, 3, 6}, {6, 14, 25}} {
 		b.Run(fmt.Sprintf("zoom%d", at.Z), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := d.Draw(b.Context(), s.Part(at)); err != nil {
+				if _, err := d.Draw(b.Context(), s.Part(at), nil); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -17,10 +17,11 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/format/vectortile"
-	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
+	"github.com/hazardd/hazardd/internal/lang"
+	"github.com/hazardd/hazardd/internal/lang/words"
 	"github.com/hazardd/hazardd/internal/serve/encoded"
 	"github.com/hazardd/hazardd/internal/serve/gis/ogc"
 	"github.com/hazardd/hazardd/internal/serve/read"
@@ -55,22 +56,16 @@ type VectorTiles struct {
 
 // tileKey identifies a tile by what it shows. So a change elsewhere makes no tile anew.
 type tileKey struct {
-	at  vectortile.ID
-	sum uint64
+	at       vectortile.ID
+	sum      uint64
+	language string // of headlines
+	day      int64  // since 1970: headlines name days
 }
 
 // NewVectorTiles returns the handlers of vector tiles.
 func NewVectorTiles(h *read.Hazards) *VectorTiles {
-	return &VectorTiles{Hazards: h, drawer: vectortile.New(storedShapes{h}), bodies: lru.New[tileKey, *encoded.Body](maxTiles), pencils: make(chan struct{}, runtime.GOMAXPROCS(0)),
+	return &VectorTiles{Hazards: h, drawer: vectortile.New(h.Store.Hazards), bodies: lru.New[tileKey, *encoded.Body](maxTiles), pencils: make(chan struct{}, runtime.GOMAXPROCS(0)),
 		empty: encoded.NewBody(nil, false), surfaces: lru.New[string, *vectortile.Surface](maxSurfaces)}
-}
-
-// storedShapes reads geometries from the store.
-type storedShapes struct{ *read.Hazards }
-
-// Shapes returns the geometries of refs, in order, without damaged ones.
-func (s storedShapes) Shapes(ctx context.Context, refs []hazard.AreaRef) ([]geo.Shape, error) {
-	return s.Store.Hazards.Shapes(ctx, refs)
 }
 
 // Routes adds the tiles, by themselves and as OGC API – Tiles.
@@ -161,9 +156,20 @@ func (a *VectorTiles) answerTile(w http.ResponseWriter, r *http.Request, who *au
 	if err != nil {
 		return err
 	}
-	body, err := a.body(r.Context(), surface.Part(at))
+	wish, err := a.Wish(r, r.URL.Query())
 	if err != nil {
 		return err
+	}
+	moment, language := now, words.Best(wish.Tags()...)
+	if q.At != nil {
+		moment = *q.At
+	}
+	body, err := a.body(r.Context(), surface.Part(at), language, moment)
+	if err != nil {
+		return err
+	}
+	if body != a.empty {
+		route.SetLanguages(w, []string{language.ID})
 	}
 	w.Header().Set("Content-Type", vectorTile)
 	if q.At != nil {
@@ -174,18 +180,27 @@ func (a *VectorTiles) answerTile(w http.ResponseWriter, r *http.Request, who *au
 }
 
 // body returns the tile of a part. Requests that need the same one at once wait for the first of them.
-func (a *VectorTiles) body(ctx context.Context, p *vectortile.Part) (*encoded.Body, error) {
+func (a *VectorTiles) body(ctx context.Context, p *vectortile.Part, language *words.Language, moment hazard.Instant) (*encoded.Body, error) {
 	if p.Empty() {
 		return a.empty, nil
 	}
-	key := tileKey{p.At, p.Sum}
+	key := tileKey{p.At, p.Sum, language.ID, moment.Time().Unix() / (24 * 60 * 60)}
 	if body, ok := a.bodies.Get(key); ok {
 		return body, nil
 	}
 	made, err, _ := a.making.Do(fmt.Sprint(key), func() (any, error) {
 		a.pencils <- struct{}{}
 		defer func() { <-a.pencils }()
-		text, err := a.drawer.Draw(context.WithoutCancel(ctx), p)
+		ctx := context.WithoutCancel(ctx)
+		spoken, err := lang.Parse(language.ID)
+		if err != nil {
+			return nil, err
+		}
+		reader := spoken.Reader()
+		text, err := a.drawer.Draw(ctx, p, func(h *hazard.Hazard) (string, error) {
+			said, err := a.Headlines.Of(ctx, reader.Of(h), language, moment)
+			return said.Headline, err
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -70,7 +70,7 @@ func tileLayers() []tileLayer {
 			map[string]string{"hazard_ID": id, "uuid": uuid, "severity": severity, "type": kind, "category": category, "place_kind": place, "place_known_as": knownAs}},
 		{vectortile.Points, "The point of each hazard. Where more than 200 are in a tile, one stands for others near it.", 0,
 			map[string]string{"hazard_ID": id, "uuid": uuid, "rank": "Number: greater is more important, as in sort=importance", "type": kind, "severity": severity, "category": category,
-				"importance": "Number: from 0 to 100", "place_kind": place, "place_known_as": knownAs, "more": "Number: of others of its level near it, which have no point in this tile"}},
+				"importance": "Number: from 0 to 100", "headline": "String: what, how bad, where, until when, in the reader's language", "place_kind": place, "place_known_as": knownAs, "more": "Number: of others of its level near it, which have no point in this tile"}},
 	}
 }
 
