@@ -56,7 +56,7 @@ function code(words, id) {
 
 /** The types of the words, as English has them. */
 export function types() {
-  const { language, page, notice, file, ...english } = languages()[0];
+  const { language, page, notice, file, headline, ...english } = languages()[0];
   const write = (node) => {
     if (typeof node !== "string") return `{ ${Object.entries(node).map(([key, value]) => `readonly ${JSON.stringify(key)}: ${write(value)};`).join(" ")} }`;
     if (isPlain(node)) return "string";

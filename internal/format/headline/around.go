@@ -111,22 +111,30 @@ func (a *Around) addInside(shapes []geo.Shape) {
 	}
 }
 
-// nearOf returns the town by which a point is told: the one with the greatest number of people for
-// its distance (rule 9).
+// nearOf returns the town by which a point is told: of the five most relevant towns within 100 km,
+// as GET /hazards/{hazard-id}/exposure lists them, the one with the most people for its distance
+// (rule 9).
 func nearOf(lon, lat float64) *Near {
-	var best *Near
-	weight := 0.0
+	var list []Near
 	width := nearKm / kmPerDegree / math.Max(math.Cos(lat*math.Pi/180), 0.02)
 	for t := range townsBetween(lat-nearKm/kmPerDegree, lat+nearKm/kmPerDegree) {
 		if d := math.Abs(geo.Wrap(t.Lon - lon)); d > width {
 			continue
 		}
-		km := geo.Distance(lon, lat, t.Lon, t.Lat) / 1000
-		if w := float64(t.People) / math.Pow(math.Max(km, 1), 2.5); km <= nearKm && w > weight {
-			best, weight = &Near{Town: t, Km: km, Bearing: town.Bearing(t.Lon, t.Lat, lon, lat)}, w
+		if km := geo.Distance(lon, lat, t.Lon, t.Lat) / 1000; km <= nearKm {
+			list = append(list, Near{Town: t, Km: km})
 		}
 	}
-	return best
+	if len(list) == 0 {
+		return nil
+	}
+	relevance := func(n Near) float64 { return float64(n.People) / (10 + n.Km) }
+	weight := func(n Near) float64 { return float64(n.People) / math.Pow(math.Max(n.Km, 1), 2.5) }
+	slices.SortFunc(list, func(x, y Near) int { return cmp.Compare(relevance(y), relevance(x)) })
+	const relevant = 5
+	best := slices.MaxFunc(list[:min(len(list), relevant)], func(x, y Near) int { return cmp.Compare(weight(x), weight(y)) })
+	best.Bearing = town.Bearing(best.Lon, best.Lat, lon, lat)
+	return &best
 }
 
 // byLatitude are all towns in ascending order of latitude, read once.

@@ -2,13 +2,19 @@
 // what to do, in each language that the service has words in.
 //
 // It says what the hazard's state and its place tell, and nothing else: what is not known is left
-// out, or said to be unknown where it decides. Its output depends on its arguments alone.
+// out, or said to be unknown where it decides. Its output depends on its arguments alone. Most of
+// what sources say in numbers stands only in their texts, so it reads these (text.go); a text in an
+// unknown form gives no number.
 package headline
 
 import (
 	"cmp"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lang/words"
@@ -29,26 +35,190 @@ type Headline struct {
 // Reader is who reads a headline, and when.
 type Reader struct {
 	Language *words.Language
-	// At is the moment of reading: what lies more than six days away has a date.
+	// At is the moment of reading: what lies some days away has a date.
 	At hazard.Instant
+}
+
+// The lengths of a headline in characters: its first sentence, and all of it.
+const (
+	maxFirst   = 110
+	maxForeign = 150 // of the first sentence in other languages, whose words are longer
+	maxAll     = 190
+)
+
+// parts are the phrases of a headline, in the reader's language. Those of the first sentence begin
+// with what joins them to the phrase before: " until Tuesday 15:00", ": gusts to 95 km/h".
+type parts struct {
+	what, where, when, bad string
+	// placeFirst means that the place stands before the time.
+	placeFirst bool
+	// shorter are what the place or the numbers may be replaced by, one after the other, if the first
+	// sentence is too long.
+	shorter []shorter
+	// second are what the second sentence may say, the most important first.
+	second []string
+	// howBad and place are the whole phrases of Headline; empty means those of the first sentence.
+	howBad, place string
+	until         string
+}
+
+// shorter is a shorter place, or shorter numbers.
+type shorter struct{ where, bad string }
+
+// maker makes one headline.
+type maker struct {
+	h    *hazard.Hazard
+	a    *Around
+	l    *words.Language
+	at   hazard.Instant
+	zone *time.Location
+	utc  bool   // times are in UTC and say so
+	text string // the description
+	// event and place are the two parts of a name such as "Flood - Bologna, Italy".
+	event, named string
+}
+
+func (m *maker) say(key string, arguments ...any) string {
+	return m.l.Say("headline."+key, arguments...)
 }
 
 // Make says a hazard as it is at the reader's moment (hazard.ExpireAt).
 func Make(h *hazard.Hazard, around *Around, r Reader) Headline {
-	l := r.Language
-	name := hazard.CleanLine(h.Name)
-	out := Headline{What: name, Headline: stop(name), Where: h.PlaceKnownAs, Instruction: InstructionOf(h), Language: l.ID}
-	if h.Type != hazard.Earthquake {
-		out.Until = h.End.Time().In(around.zone()).Format("Monday 15:04")
+	m := &maker{h: h, a: around, l: r.Language, at: r.At, zone: around.zone(), text: h.Description}
+	m.event, m.named = splitName(hazard.CleanLine(h.Name))
+	p := m.parts()
+	out := Headline{What: capital(p.what), HowBad: cmp.Or(p.howBad, trimmed(p.bad)), Where: cmp.Or(p.place, trimmed(p.where)), Until: p.until, Instruction: Shortened(InstructionOf(h)), Language: m.l.ID}
+	out.HowBad, out.Where = cmp.Or(out.HowBad, m.say("notKnown")), cmp.Or(out.Where, m.say("notKnown"))
+	if h.Somewhere() {
+		out.Where += " (" + m.say("standIn", "place", h.PlaceKnownAs) + ")"
+	}
+	switch before := m.state(); {
+	case h.Reason == hazard.EndRetracted:
+		out.Headline = m.withdrawn(&p)
+		out.What, out.HowBad, out.Until = m.say("withdrawn", "s", p.what), m.say("noDanger"), m.say("withdrawnAt", "t", m.clock(h.End))
+	case before != "":
+		p.when, p.second, p.bad = "", []string{m.endedHow()}, ""
+		out.Headline, out.What, out.Until = m.say(before, "s", lower(m.sentences(&p), m.l)), m.say(before, "s", lower(p.what, m.l)), m.say("endedAt", "t", m.clock(h.End))
+		out.Headline = capital(out.Headline)
+	default:
+		out.Headline = m.sentences(&p)
+	}
+	if h.Category == hazard.Exercise {
+		for _, s := range []*string{&out.Headline, &out.What, &out.HowBad, &out.Instruction} {
+			if *s != "" {
+				*s = m.say("exercise", "s", lower(*s, m.l))
+			}
+		}
+		if InstructionOf(h) != "" {
+			out.Instruction = m.say("exercise", "s", Shortened(InstructionOf(h)))
+		}
 	}
 	return out
+}
+
+// state is the first word for what is over: "ended", or "" for what is not, or is past by nature.
+func (m *maker) state() string {
+	h := m.h
+	urgency, _ := hazard.Measured(h.Measurements, hazard.Urgency)
+	switch {
+	case h.Type == hazard.Earthquake, h.Category == hazard.Response && h.Reason != hazard.EndRetracted:
+		return ""
+	case h.Status == hazard.Expired:
+		return "ended"
+	case urgency.Word() == "past" && strings.Contains(strings.ToLower(m.text), "ended"):
+		return "ended"
+	}
+	return ""
+}
+
+// endedHow says who says that it is over, or that nobody does.
+func (m *maker) endedHow() string {
+	switch h := m.h; {
+	case h.Status == hazard.Active:
+		if s := sentenceWith(m.text, "no longer"); s != "" && m.l.ID == "en" {
+			return s
+		}
+		return m.say("allClear")
+	case h.Category == hazard.Response:
+		return m.say("whetherOver")
+	case h.Reason == hazard.EndExpired && !h.EndGiven:
+		return m.say("silence", "t", m.day(h.Updated))
+	case h.Reason == hazard.EndAllClear:
+		return m.say("allClear")
+	}
+	return ""
+}
+
+// withdrawn is the headline of a hazard that was false.
+// It says nothing of its danger.
+func (m *maker) withdrawn(p *parts) string {
+	what := strings.TrimSuffix(m.event, " warning")
+	if incident.MatchString(m.named) {
+		what = m.named
+	} else if m.named != "" {
+		what += m.say("comma") + m.named
+	}
+	p.what = lower(what, m.l)
+	s := m.say("withdrawn", "s", stop(lower(m.within(what, m.stateName(), m.country()), m.l)))
+	if note := hazard.CleanLine(m.h.Note); note != "" {
+		s += " " + stop(note)
+	}
+	return s
+}
+
+// incident are words of names that say by themselves what happened: "Dam break at Vajont".
+var incident = regexp.MustCompile(`(?i)\b(?:break|leak|spill|collapse|explosion|outage|fire)\b`)
+
+// sentences joins the first sentence and the best second one that fits.
+func (m *maker) sentences(p *parts) string {
+	first := m.first(p)
+	for _, s := range p.second {
+		if s == "" {
+			continue
+		}
+		if both := first + m.say("between") + stop(capital(s)); utf8.RuneCountInString(both) <= maxAll {
+			return both
+		}
+	}
+	return first
+}
+
+// first is the first sentence. A long one loses what follows the first detail.
+func (m *maker) first(p *parts) string {
+	key := "sentence"
+	if p.placeFirst {
+		key = "sentencePlace"
+	}
+	where, when := p.where, p.when
+	if rest, ok := strings.CutPrefix(when, " "); ok && p.placeFirst && strings.Contains(where, ", ") && !strings.Contains(where, " and ") && !strings.Contains(where, "°") && !strings.Contains(m.say("comma"), "、") {
+		when = m.say("comma") + rest
+	}
+	make := func(bad string) string {
+		s := m.say(key, "what", p.what, "when", when, "where", where, "bad", bad)
+		return capital(strings.Join(strings.Fields(s), " "))
+	}
+	limit := maxFirst
+	if m.l.ID != "en" {
+		limit = maxForeign
+	}
+	s := make(p.bad)
+	for _, short := range p.shorter {
+		if utf8.RuneCountInString(s) > limit {
+			where, p.bad = cmp.Or(short.where, where), cmp.Or(short.bad, p.bad)
+			s = make(p.bad)
+		}
+	}
+	for bad := p.bad; utf8.RuneCountInString(s) > limit && bad != ""; s = make(bad) {
+		bad = bad[:max(strings.LastIndex(bad, ", "), 0)]
+	}
+	return s
 }
 
 // InstructionOf returns what to do, in the words of the editor or of the source: of the text that the
 // hazard is presented in, if it has one.
 func InstructionOf(h *hazard.Hazard) string {
-	if t := h.Says(); t != nil {
-		return cmp.Or(h.Instruction, hazard.Clean(t.Instruction))
+	if t := h.Says(); t != nil && h.Instruction == "" {
+		return hazard.Clean(t.Instruction)
 	}
 	return h.Instruction
 }
@@ -63,8 +233,42 @@ func (a *Around) zone() *time.Location {
 
 // stop ends a sentence.
 func stop(s string) string {
-	if s == "" || strings.ContainsAny(s[len(s)-1:], ".?!") || strings.HasSuffix(s, "。") {
+	last, _ := utf8.DecodeLastRuneInString(s)
+	if s == "" || strings.ContainsRune(".?!。।", last) {
 		return s
+	}
+	if unicode.Is(unicode.Han, last) || unicode.Is(unicode.Hiragana, last) || unicode.Is(unicode.Katakana, last) {
+		return s + "。"
+	}
+	if unicode.Is(unicode.Devanagari, last) {
+		return s + "।"
 	}
 	return s + "."
 }
+
+// capital begins with a capital letter.
+func capital(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	if n == 0 || r == utf8.RuneError {
+		return s
+	}
+	return string(unicode.ToUpper(r)) + s[n:]
+}
+
+// lower begins in lower case within a sentence, but for names of two capitals and for languages
+// without cases.
+func lower(s string, l *words.Language) string {
+	r, n := utf8.DecodeRuneInString(s)
+	next, _ := utf8.DecodeRuneInString(s[n:])
+	first, _, _ := strings.Cut(s, " ")
+	if n == 0 || unicode.IsUpper(next) || slices.Contains(properFirst, first) {
+		return s
+	}
+	return string(unicode.ToLower(r)) + s[n:]
+}
+
+// properFirst are first words of headlines that are names of kinds of storms before a name.
+var properFirst = []string{"Hurricane", "Typhoon"}
+
+// trimmed is a phrase without what joined it to the one before.
+func trimmed(s string) string { return strings.TrimLeft(s, " ,:、：،।") }

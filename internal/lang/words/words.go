@@ -74,9 +74,10 @@ func load(name string) (*Language, error) {
 			ID, Name, Dir string
 			Checked       bool
 		}
-		Names  map[string]map[string]string
-		Page   map[string]string
-		Notice map[string]string
+		Names    map[string]map[string]string
+		Page     map[string]string
+		Notice   map[string]string
+		Headline map[string]string
 	}
 	if err := json.Unmarshal(text, &file); err != nil {
 		return nil, err
@@ -93,6 +94,11 @@ func load(name string) (*Language, error) {
 	for key, text := range file.Notice {
 		if l.say["notice."+key], err = parse(text); err != nil {
 			return nil, fmt.Errorf("notice.%s: %w", key, err)
+		}
+	}
+	for key, text := range file.Headline {
+		if l.say["headline."+key], err = parse(text); err != nil {
+			return nil, fmt.Errorf("headline.%s: %w", key, err)
 		}
 	}
 	for kind, table := range file.Names {

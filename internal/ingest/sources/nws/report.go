@@ -315,6 +315,7 @@ func (r *reader) common(f *feature, t times) hazard.Report {
 		Version:     int64(t.sent),
 		Name:        lenient.Joined(" - ", name, area),
 		Description: description(al),
+		Instruction: unwrap(hazard.Clean(al.Instruction)),
 		Within:      sames(al),
 		URL:         address(al),
 		Creator:     cmp.Or(sender, "NWS"),

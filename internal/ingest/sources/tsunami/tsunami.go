@@ -205,7 +205,7 @@ func (m *message) report(in *cap.Info, cancelled bool) hazard.Report {
 	r := hazard.Report{
 		Source: Name, Key: m.incident, Aliases: q.windows(), Version: int64(m.sent), Type: hazard.Tsunami, Category: hazard.Event,
 		Start: m.sent, Renewed: &m.sent, LifeMS: lifeOfInformation.Milliseconds(), Severity: hazard.Information,
-		Point: q.place, Refs: m.refs(), Level: event, Comment: Name + ":" + m.incident, Creator: agency,
+		Point: q.place, Refs: m.refs(), Level: event, Comment: Name + ":" + m.incident, Creator: agency, Instruction: paragraph(in.Instruction),
 	}
 	if q.origin != nil {
 		r.Start = *q.origin

@@ -1,0 +1,102 @@
+package headline
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lang/words"
+)
+
+func instant(t *testing.T, text string) hazard.Instant {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hazard.At(at)
+}
+
+// measured are measurements of a hazard in tests.
+func measured(list ...any) (all []hazard.Measurement) {
+	for i := 0; i < len(list); i += 2 {
+		all = append(all, hazard.Measurement{Name: list[i].(hazard.Quantity), Value: list[i+1].(float64)})
+	}
+	return all
+}
+
+func TestHeadlines(t *testing.T) {
+	at := instant(t, "2026-11-26T12:01:00Z")
+	flood := hazard.Hazard{Name: "Flood - Elbe at Lauenburg", Type: hazard.Flood, Severity: hazard.Warning, Category: hazard.Event, Status: hazard.Active, Latitude: 53.373, Longitude: 10.56,
+		Description: "Water level 9.40 m, rising 8 cm an hour.", Instruction: "Move cars from the lower town before 16:00.", Start: at.Add(-time.Minute), End: instant(t, "2026-11-27T20:00:00Z"), EndGiven: true}
+	guessed := flood
+	guessed.EndGiven = false
+	drill := flood
+	drill.Category = hazard.Exercise
+	withdrawn := flood
+	withdrawn.Status, withdrawn.Reason, withdrawn.Note = hazard.Expired, hazard.EndRetracted, "It was a test."
+	quake := hazard.Hazard{Name: "M 6.4 Earthquake - 18km NNE of Hualian, Taiwan", Type: hazard.Earthquake, Severity: hazard.Advisory, Status: hazard.Active, Latitude: 24.136, Longitude: 121.658,
+		Start: instant(t, "2026-11-25T15:50:00Z"), Measurements: measured(hazard.Magnitude, 6.4, hazard.Intensity, 7.64)}
+	over := quake
+	over.Status, over.Reason = hazard.Expired, hazard.EndExpired
+	placeholder := quake
+	placeholder.Measurements = measured(hazard.Magnitude, 1.0)
+	for name, tt := range map[string]struct {
+		h    hazard.Hazard
+		lang string
+		want string
+	}{
+		"an editor's flood":                 {flood, "en", "Flood warning on the Elbe at Lauenburg, Germany, until Friday 21:00: level 9.40 m, rising 8 cm an hour."},
+		"an end that nobody gave":           {guessed, "en", "Flood warning on the Elbe at Lauenburg, Germany: level 9.40 m, rising 8 cm an hour."},
+		"a drill":                           {drill, "en", "EXERCISE: flood warning on the Elbe at Lauenburg, Germany, until Friday 21:00: level 9.40 m, rising 8 cm an hour."},
+		"what was false":                    {withdrawn, "en", "Withdrawn: flood, Elbe at Lauenburg, Germany. It was a test."},
+		"an earthquake":                     {quake, "en", "Magnitude 6.4 earthquake 19 km north of Hualien City, Taiwan, Wednesday 23:50: severe shaking. Damage is not known."},
+		"an earthquake that is not shown":   {over, "en", "Magnitude 6.4 earthquake 19 km north of Hualien City, Taiwan, Wednesday 23:50: severe shaking. Damage is not known."},
+		"a placeholder is no magnitude":     {placeholder, "en", "Earthquake 19 km north of Hualien City, Taiwan, Wednesday 23:50. Shaking and damage are not known."},
+		"numbers of the reader":             {quake, "es", "Terremoto de magnitud 6,4 a 19 km al norte de Hualien City, Taiwán, el miércoles a las 23:50: sacudida severa. No se conocen los daños."},
+		"the sentence of another language":  {quake, "ja", "台湾・Hualien Cityの北19kmでマグニチュード6.4の地震、水曜日23:50、激しい揺れ。被害は不明。"},
+		"a language from right to left too": {drill, "ar", ""},
+	} {
+		var l *words.Language
+		for _, known := range words.All() {
+			if known.ID == tt.lang {
+				l = known
+			}
+		}
+		got := Make(&tt.h, AroundOf(&tt.h), Reader{l, at})
+		if tt.want != "" && got.Headline != tt.want {
+			t.Errorf("%s: %s\nwant %s", name, got.Headline, tt.want)
+		}
+		if got.Headline == "" || got.What == "" || got.HowBad == "" || got.Where == "" || got.Language != tt.lang {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// No language lacks a word, nor says an argument.
+func TestEveryLanguageHasTheWords(t *testing.T) {
+	for _, key := range words.English().Keys() {
+		if !strings.HasPrefix(key, "headline.") {
+			continue
+		}
+		for _, l := range words.All() {
+			if !l.Knows(key) {
+				t.Errorf("%s lacks %s", l.ID, key)
+			}
+		}
+	}
+}
+
+func TestInstructionsAreShortened(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                          "",
+		"Move to higher ground now": "Move to higher ground now.",
+		"Turn around, don't drown when encountering flooded roads. Most flood deaths occur in vehicles. Stay away from the river.": "Stay away from the river.",
+		"TAKE COVER NOW! MOVE TO A BASEMENT OR AN INTERIOR ROOM.":                                                                  "Take cover now! Move to a basement or an interior room.",
+	} {
+		if got := Shortened(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package headline
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+)
+
+// What stands in texts of sources, in English.
+
+func atof(s string) float64 {
+	v, _ := strconv.ParseFloat(strings.ReplaceAll(s, ",", ""), 64)
+	return v
+}
+
+// field returns the value of a line "Name: value" in a text made of such fields.
+func field(text, name string) string {
+	for _, line := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == ';' }) {
+		if v, ok := strings.CutPrefix(strings.TrimSpace(line), name+": "); ok {
+			return strings.TrimSpace(v)
+		}
+	}
+	return ""
+}
+
+// sentenceWith returns the first sentence of a text that contains a word.
+func sentenceWith(text, word string) string {
+	for s := range strings.SplitSeq(oneLine(text), ". ") {
+		if i := strings.Index(s, word); i >= 0 {
+			if _, after, ok := strings.Cut(s, " - ended "); ok {
+				s = after
+			}
+			return strings.TrimRight(strings.TrimSuffix(strings.TrimSpace(s), "###"), " .")
+		}
+	}
+	return ""
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+var (
+	mphGust   = regexp.MustCompile(`(?i)(?:gusts?(?: of)?(?: up)?(?: to)?(?: around| near| as high as)?|wind gusts up to) (\d+)(?: to (\d+))? ?(mph|kt|knots|km/h)`)
+	windGusts = regexp.MustCompile(`(?i)(\d+) (mph) wind gusts`)
+	kmhGust   = regexp.MustCompile(`(?i)(?:gust speed|gusts?|windb[oö]en|böen)[^.\d]{0,40}(\d+)(?: ?(?:-|–|to|and) ?(\d+))? ?km/h`)
+	ktWind    = regexp.MustCompile(`(?i)winds? (?:increasing to |to )?(\d+)(?: to (\d+))? (?:kt|knots)(?: increasing to (\d+) (?:kt|knots))?`)
+	snowIn    = regexp.MustCompile(`(?i)accumulations? (?:of |between |up to |around )?(\d+)(?: (?:to|and) (\d+))? inch`)
+	snowCm    = regexp.MustCompile(`(?i)(\d+)(?: ?(?:-|–|to) ?(\d+))? ?cm (?:of )?(?:fresh |new )?snow|snow[^.]{0,40}?(\d+)(?: ?(?:-|–|to) ?(\d+))? ?cm`)
+	heatIndex = regexp.MustCompile(`(?i)heat index (?:values|readings)?[^.\d]{0,30}(\d+)(?: to (\d+))?`)
+	chill     = regexp.MustCompile(`(?i)wind chills?[^.\d]{0,40}(\d+)(?: to (\d+))?( below)?`)
+	minTemp   = regexp.MustCompile(`(?i)min(?:imum)?\.? temp(?:erature)?s?:?[^.\d-]{0,20}(-?\d+)(?: ?(?:-|–|to|bis) ?(-?\d+))? ?°? ?C`)
+	maxTemp   = regexp.MustCompile(`(?i)max(?:imum)?\.? temp(?:erature)?s?:?[^.\d-]{0,20}(-?\d+)(?: ?(?:–|to|bis|-) ?(-?\d+))? ?°? ?C`)
+	overTemp  = regexp.MustCompile(`(?i)(?:exceed(?:ed|s|ing)?|above|over|reach(?:ed|ing)?)[^.\d]{0,20}(\d+) ?(?:°C|℃|degrees)`)
+	locally   = regexp.MustCompile(`(?i)locally (?:exceeding|above|over|reaching) ?(\d+) ?(?:°C|℃|degrees)`)
+	coldF     = regexp.MustCompile(`(?i)temperatures? (?:as low as|in the|down to|of) (-?\d+)(?: to (-?\d+))?`)
+	rainIn    = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)(?: (?:to|and) (\d+(?:\.\d+)?))? inch(?:es)? of rain (?:have|has) fallen`)
+	rainMm    = regexp.MustCompile(`(?i)(\d+)(?: ?(?:-|–|to|and) ?(\d+))? ?(?:mm|l/m²|l/m2)`)
+	inundated = regexp.MustCompile(`(?i)(?:up to )?(?:an? )?(\d+(?:\.\d+)?)(?: to (\d+(?:\.\d+)?))? (?:ft|feet|foot) of inundation`)
+	humidity  = regexp.MustCompile(`(?i)humidity\.*(?: values)?(?: as low as| down to| near| of| around)?[^.\d]{0,30}(\d+)(?: to \d+)? ?(?:percent|%)`)
+	seasFt    = regexp.MustCompile(`(?i)seas (?:building to )?(\d+)(?: to (\d+))? (?:ft|feet)`)
+	surfFt    = regexp.MustCompile(`(?i)(?:breaking waves|surf|waves)[^.\d]{0,30}(\d+)(?: to (\d+))? (?:ft|feet)`)
+	visNM     = regexp.MustCompile(`(?i)visibility[^.\d]{0,30}(\d+(?:/\d+)?)(?: to (\d+))? ?(NM|nautical miles?|SM|mile|km|m)\b`)
+	toward    = regexp.MustCompile(`(?i)moving (northeast|northwest|north|southeast|southwest|south|east|west)(?: \(\d+°\))?(?: at (\d+) ?(mph|kt|km/h))?`)
+	gdacsRisk = regexp.MustCompile(`People: (\d[\d.]*) ?(thousand|million)? \(in MMI`)
+	lifeWind  = regexp.MustCompile(`\(maximum wind speed of (\d+) ?km/h\)`)
+	ashLevel  = regexp.MustCompile(`FL(\d{3})`)
+	ashDrift  = regexp.MustCompile(`MOV ([NESW]{1,3}) (\d+)(?:-(\d+))? ?KT`)
+	alertOf   = regexp.MustCompile(`(?i)alert level (?:remained|remains|was raised|was lowered|was|is|stayed)?(?: at| to)? ?(\d)[^.]{0,60}?scale of (\d) ?(?:-|–|to) ?(\d)`)
+	fuelMag   = regexp.MustCompile(`(?i)magnitude (?:of )?(\d(?:\.\d+)?)`)
+	between   = regexp.MustCompile(`(?i)coastal areas between and including ([^(\n]+?)(?: \([^)]*\))? to ([^(\n]+?)(?: \(|\.|\n|$)`)
+	quakeAt   = regexp.MustCompile(`(\d+) (?:miles|km)(?:/\d+ ?Km)? ([NESW]{1,3}) of ([^.;\n]+?)(?:, preliminary|\.|;|\n|$)`)
+)
+
+// upper returns the greatest of the numbers that a pattern finds in a text (rule 7).
+func upper(text string, patterns ...*regexp.Regexp) (v float64, unit string, ok bool) {
+	for _, p := range patterns {
+		for _, found := range p.FindAllStringSubmatch(text, 8) {
+			for _, s := range found[1:] {
+				if n, err := strconv.ParseFloat(s, 64); err == nil && (!ok || n > v) {
+					v, ok = n, true
+				}
+			}
+			if last := found[len(found)-1]; last != "" && strings.Trim(last, "0123456789.-") != "" {
+				unit = strings.ToLower(last)
+			}
+		}
+	}
+	return v, unit, ok
+}
+
+// first returns the numbers of the first match.
+func firstOf(text string, p *regexp.Regexp) []float64 {
+	found := p.FindStringSubmatch(text)
+	var all []float64
+	for i, s := range found {
+		if n, err := strconv.ParseFloat(s, 64); i > 0 && err == nil {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+func celsius(f float64) float64 { return (f - 32) / 1.8 }
+
+// kmh converts a speed.
+func kmh(v float64, unit string) float64 {
+	switch strings.ToLower(unit) {
+	case "mph":
+		return v * 1.609344
+	case "kt", "knots":
+		return v * 1.852
+	}
+	return v
+}
+
+// measured returns the value of a quantity.
+func (m *maker) measured(q hazard.Quantity) (float64, bool) {
+	v, ok := hazard.Measured(m.h.Measurements, q)
+	return v.Value, ok
+}
+
+// instructionLength is the greatest length of a shortened instruction, in characters.
+const instructionLength = 140
+
+// leftOut begins or marks sentences of instructions that say nothing of what to do (rule 18).
+var leftOut = regexp.MustCompile(`(?i)https?:|www\.|thank|please report|report (?:observed|severe|your)|\d{3}[- ]\d{3}[- ]\d{4}|turn around,? don'?t drown|ready,? set,? go|most flood deaths|for more information|monitor .*radio|@`)
+
+// Shortened returns an instruction in at most two sentences and 140 characters, by leaving out. One
+// sentence too long for that stays whole.
+func Shortened(instruction string) string {
+	text := oneLine(Unwrapped(instruction))
+	if utf8.RuneCountInString(text) <= instructionLength && !leftOut.MatchString(text) {
+		return stop(text)
+	}
+	var kept []string
+	for _, s := range Sentences(text) {
+		if leftOut.MatchString(s) {
+			continue
+		}
+		if len(kept) == 2 || len(kept) > 0 && utf8.RuneCountInString(strings.Join(kept, " ")+" "+s) > instructionLength {
+			break
+		}
+		kept = append(kept, s)
+	}
+	return stop(strings.Join(kept, " "))
+}
+
+// Sentences splits a text at the ends of its sentences.
+func Sentences(text string) (all []string) {
+	begin := 0
+	for i, r := range text {
+		next := i + utf8.RuneLen(r)
+		end := strings.ContainsRune("。！？", r) || strings.ContainsRune(".!?।", r) && (next == len(text) || text[next] == ' ')
+		if end {
+			if s := strings.TrimSpace(text[begin:next]); s != "" {
+				all = append(all, s)
+			}
+			begin = next
+		}
+	}
+	if s := strings.TrimSpace(text[begin:]); s != "" {
+		all = append(all, s)
+	}
+	return all
+}
+
+// Unwrapped sets a bulletin as text: lines that were broken by length are joined, blank lines and
+// bullets stay, and words all in capitals become sentences. Other texts stay as they are.
+func Unwrapped(text string) string {
+	var out []string
+	for paragraph := range strings.SplitSeq(text, "\n\n") {
+		lines := strings.Split(paragraph, "\n")
+		joined := lines[:0:0]
+		for _, line := range lines {
+			line = strings.TrimSpace(line)
+			n := len(joined)
+			if n > 0 && line != "" && len(joined[n-1]) >= hardBreak && !strings.HasPrefix(line, "*") && !strings.HasPrefix(line, ".") && !strings.HasPrefix(line, "-") {
+				joined[n-1] += " " + line
+				continue
+			}
+			joined = append(joined, line)
+		}
+		out = append(out, sentenceCase(strings.Join(joined, "\n")))
+	}
+	return strings.Join(out, "\n\n")
+}
+
+// hardBreak is the length from which a line was broken for its length: bulletins have 69 columns.
+const hardBreak = 45
+
+// sentenceCase writes a text that is all in capitals in lower case, but for the first letters of its
+// sentences.
+func sentenceCase(text string) string {
+	letters, capitals := 0, 0
+	for _, r := range text {
+		if r >= 'a' && r <= 'z' {
+			letters++
+		} else if r >= 'A' && r <= 'Z' {
+			letters, capitals = letters+1, capitals+1
+		}
+	}
+	if letters < 20 || capitals < letters*9/10 {
+		return text
+	}
+	var b strings.Builder
+	begin := true
+	for _, r := range strings.ToLower(text) {
+		if begin && r >= 'a' && r <= 'z' {
+			r, begin = r-'a'+'A', false
+		} else if strings.ContainsRune(".!?\n*", r) {
+			begin = true
+		} else if r != ' ' {
+			begin = false
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

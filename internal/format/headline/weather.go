@@ -1,0 +1,499 @@
+package headline
+
+import (
+	"cmp"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/atlas/region"
+	"github.com/hazardd/hazardd/internal/hazard"
+)
+
+// things are what warnings are about, by words in the names of their events, the most special first.
+var things = []struct{ key, words string }{
+	{"tornado", "tornado"}, {"thunderstorm", "thunderstorm|thunder|gewitter"}, {"flashflood", "flash flood"}, {"coastalflood", "coastal flood|storm surge|lakeshore flood"},
+	{"flood", "flood|hydrologic"}, {"hurricane", "hurricane"}, {"typhoon", "typhoon"}, {"tropicalstorm", "tropical storm"}, {"redflag", "red flag|fire weather|fire danger|forest fire|bushfire|extreme fire"},
+	{"rip", "rip current"}, {"surf", "surf|beach hazard|coastal event|swell"}, {"avalanche", "avalanche"}, {"blizzard", "blizzard"}, {"winterstorm", "winter storm|winter weather"},
+	{"snow", "snow|lake effect"}, {"ice", "ice|freezing rain|freezing drizzle|glaze"}, {"frost", "frost|freeze"}, {"cold", "cold|low-temperature|low temperature|wind chill"},
+	{"heat", "heat|high-temperature|high temperature|hot"}, {"gale", "gale"}, {"storm", "storm"}, {"smallcraft", "small craft"}, {"wind", "wind|gust|squall"},
+	{"rain", "rain|precipitation"}, {"fog", "fog"}, {"dust", "dust|sand"}, {"smoke", "smoke"}, {"air", "air quality|air stagnation|ozone|haze"}, {"landslide", "landslide|debris flow|mud"},
+	{"tsunami", "tsunami"}, {"drought", "drought"}, {"wildfire", "wildfire"},
+}
+
+var things2 = sync.OnceValue(func() []*regexp.Regexp {
+	var all []*regexp.Regexp
+	for _, t := range things {
+		all = append(all, regexp.MustCompile(`\b(?:`+t.words+`)`))
+	}
+	return all
+})
+
+// thing is the key of what a warning is about; "" if its event's name says nothing known.
+func (m *maker) thing() string {
+	event := strings.ToLower(m.event)
+	for i, p := range things2() {
+		if p.MatchString(event) {
+			return things[i].key
+		}
+	}
+	return map[hazard.Type]string{hazard.Tornado: "tornado", hazard.Flood: "flood", hazard.WinterStorm: "winterstorm", hazard.HighWind: "wind", hazard.Landslide: "landslide",
+		hazard.Avalanche: "avalanche", hazard.Tsunami: "tsunami", hazard.Drought: "drought", hazard.Wildfire: "wildfire", hazard.Storm: "storm"}[m.h.Type]
+}
+
+var (
+	colorWord  = regexp.MustCompile(`(?i)\b(red|orange|yellow|amber)\b[ -](?:\w+[ -]){0,4}?(?:warning|alert)|(?:warning|alert)s?(?: signal)?[ -](?:level )?\b(red|orange|yellow|amber)\b`)
+	colorIndex = regexp.MustCompile(`_(red|orange|yellow)_`)
+	redSignal  = regexp.MustCompile(`(?i)(?:issues? an?|to an?) (?:[a-z -]+ )?(red|orange|yellow|blue) (?:[a-z -]+ )?(?:warning|signal)|\[?(?:red|orange|yellow|blue) `)
+)
+
+// color is that of an official warning: "red", "orange", "yellow"; "" if it has none.
+func (m *maker) color() string {
+	if strings.Contains(m.event, "Red Flag") {
+		return ""
+	}
+	text := m.h.Name + ". " + m.head()
+	for _, p := range []*regexp.Regexp{colorWord, redSignal} {
+		if found := p.FindStringSubmatch(text); found != nil {
+			for _, s := range found[1:] {
+				if s != "" {
+					return strings.Replace(strings.ToLower(s), "amber", "orange", 1)
+				}
+			}
+		}
+	}
+	if t := m.h.OwnText(); t != nil {
+		if found := colorWord.FindStringSubmatch(t.Headline + ". " + t.Event); found != nil {
+			return strings.Replace(strings.ToLower(cmp.Or(found[1], found[2])), "amber", "orange", 1)
+		}
+	}
+	return ""
+}
+
+// head is the beginning of the description.
+func (m *maker) head() string {
+	text := oneLine(m.text)
+	return text[:min(len(text), 700)]
+}
+
+// official are words of events that English readers get as they are.
+var wordWarning = regexp.MustCompile(`(?i)\b(warning|watch|advisory|statement|alert|emergency|message|outlook)\b`)
+
+// whatWarned is the official name of a warning, or what it is about. A watch is what is possible.
+func (m *maker) whatWarned() (what, full string) {
+	word, thing, color := m.levelWord(), m.thing(), m.color()
+	if m.l.ID != "en" {
+		name := m.l.NameOf("type", string(m.h.Type))
+		if thing != "" {
+			name = m.say("thing." + thing)
+		}
+		what = m.say("thingWarning."+word, "thing", lower(name, m.l))
+		if color != "" && thing != "tornado" {
+			what = m.say("colored", "what", what, "color", m.say("color."+color))
+		}
+		return what, what
+	}
+	event := m.event
+	if t := m.h.Says(); t != nil && len(m.named) == 0 && t.Event != "" {
+		event = t.Event
+	}
+	event = sentenceName(event)
+	full = event
+	switch {
+	case thing == "redflag" && strings.HasPrefix(event, "Red flag"):
+		return event + " (fire danger)", event + ": fires would spread fast"
+	case word == "watch" && wordWarning.MatchString(event):
+		return strings.TrimSpace(strings.TrimSuffix(event, " watch")) + " possible", full
+	case strings.HasSuffix(event, "Flash flood emergency"):
+		return event, full
+	case word == "statement" || thing == "rip":
+		if fact := m.bullet("WHAT"); fact != "" {
+			return fact, full
+		}
+	}
+	if color != "" && thing != "tornado" {
+		if !wordWarning.MatchString(event) && len(m.h.Texts) > 0 {
+			event += " warning"
+		}
+		event = strings.TrimSpace(strings.Replace(strings.ToLower(event), color, "", 1))
+		switch event {
+		case "low-temperature warning", "low temperature warning":
+			event = "cold warning"
+		case "high temperature", "high temperature warning":
+			event = "high-temperature warning"
+		}
+		return capital(color) + " " + event, capital(color) + " " + event
+	}
+	if thing == "redflag" && strings.Contains(event, "danger") {
+		return event, full
+	}
+	if thing == "frost" || thing == "thunderstorm" && strings.Contains(event, "Severe") {
+		return strings.TrimSuffix(event, " warning"), full
+	}
+	if m.h.Type == hazard.Tornado && !wordWarning.MatchString(event) {
+		return "Tornado warning", "Tornado warning"
+	}
+	return event, full
+}
+
+// sentenceName writes the name of an event as in a sentence: "Tornado warning".
+func sentenceName(event string) string {
+	parts := strings.Fields(event)
+	for i, w := range parts {
+		if i > 0 && len(w) > 1 && w != strings.ToUpper(w) {
+			parts[i] = strings.ToLower(w)
+		}
+	}
+	return capital(strings.Join(parts, " "))
+}
+
+// bullet returns the first sentence of a bullet of a bulletin: "* WHAT...Dangerous rip currents."
+func (m *maker) bullet(name string) string {
+	_, rest, ok := strings.Cut(m.text, "* "+name+"...")
+	if !ok {
+		return ""
+	}
+	rest, _, _ = strings.Cut(rest, "\n\n")
+	rest, _, _ = strings.Cut(rest, "\n*")
+	all := Sentences(oneLine(rest))
+	if len(all) == 0 {
+		return ""
+	}
+	return strings.TrimRight(all[0], ".")
+}
+
+// noPeople are warnings that hold where few of the people of their areas are (rule 14).
+var noPeople = []string{"rip", "surf", "coastalflood", "redflag", "air", "gale", "smallcraft", "tsunami", "avalanche", "smoke"}
+
+// peopleThere says how many people live in the area, or "".
+func (m *maker) peopleThere(thing string) string {
+	h := m.h
+	e := h.Exposed()
+	if e == nil || e.People == nil || h.Severity < hazard.Watch || h.Type == hazard.Marine || slices.Contains(noPeople, thing) || h.Somewhere() {
+		return ""
+	}
+	if p := e.People; p.People < 100 || p.Low*2 < p.People {
+		return ""
+	}
+	return m.say("liveThere", "n", m.people(e.People.People))
+}
+
+// warning says an official warning, or another hazard with an area.
+func (m *maker) warning() (p parts) {
+	thing := m.thing()
+	what, full := m.whatWarned()
+	p.what = what
+	p.when, p.until = m.end()
+	p.where = m.warned()
+	if beaches := regexp.MustCompile(`The beaches of ([^.]+) counties`).FindStringSubmatch(m.text); beaches != nil && m.l.ID == "en" {
+		names := strings.Split(strings.ReplaceAll(beaches[1], ", and ", ", "), ", ")
+		list := names[0]
+		if len(names) > 2 {
+			list = names[0] + " to " + names[len(names)-1]
+		} else {
+			list = m.and(names)
+		}
+		p.where = " on the beaches of " + list + " counties"
+		if s := m.stateName(); s != "" {
+			p.where += ", " + s
+		}
+	}
+	p.shorter = m.nearer()
+	facts := m.facts(thing)
+	if len(facts) > 0 {
+		p.bad = m.say("colon") + strings.Join(facts, m.say("comma"))
+		p.howBad = strings.Join(facts, m.say("comma"))
+	}
+	if strings.Contains(strings.ToLower(m.text), "heavy snow") && slices.Contains([]string{"snow", "winterstorm", "blizzard"}, thing) {
+		p.shorter = append(p.shorter, shorter{bad: m.say("colon") + m.say("heavySnow")})
+	}
+	if thing == "air" && !m.h.EndGiven && m.l.ID == "en" {
+		if day := regexp.MustCompile(` (on|for) ((?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)\b`).FindStringSubmatch(m.text); day != nil {
+			p.when, p.placeFirst, p.until = " on "+day[2], true, day[2]
+		}
+	}
+	text := strings.ToLower(m.text)
+	people := m.peopleThere(thing)
+	if m.h.Type == hazard.Tornado || thing == "tornado" {
+		seen := ""
+		switch {
+		case strings.Contains(text, "radar indicated") || strings.Contains(text, "radar-indicated"):
+			seen = m.say("radarSaw")
+		case strings.Contains(text, "confirmed") || strings.Contains(text, "a tornado was located") || strings.Contains(text, "source...") && strings.Contains(text, "spotters"):
+			seen = m.say("confirmed")
+		case strings.Contains(text, "possibly producing") || strings.Contains(text, "may be producing") || strings.Contains(text, "capable of producing"):
+			seen = m.say("mayProduce")
+		}
+		p.howBad = cmp.Or(seen, p.howBad)
+		if found := toward.FindStringSubmatch(m.text); found != nil && found[2] != "" {
+			p.howBad += m.say("moving2", "dir", m.say("toward."+map[string]string{"north": "N", "northeast": "NE", "east": "E", "southeast": "SE", "south": "S", "southwest": "SW", "west": "W", "northwest": "NW"}[strings.ToLower(found[1])]),
+				"n", m.number(nearest(kmh(atof(found[2]), found[3]), 5), 0))
+		}
+		if len(facts) > 0 {
+			p.howBad += m.say("semicolon") + strings.Join(facts, m.say("comma"))
+		}
+		p.bad = ""
+		if seen != "" && people != "" {
+			p.second = append(p.second, seen+m.say("semicolon")+lower(m.say("aboutPeople", "n", m.people(m.h.Exposed().People.People)), m.l))
+		}
+		p.second = append(p.second, seen)
+	}
+	if strings.Contains(strings.ToLower(m.event), "emergency") {
+		if strings.Contains(text, "life threatening") || strings.Contains(text, "life-threatening") {
+			p.bad = m.say("colon") + m.say("lifeThreatening")
+		}
+		p.when, p.placeFirst = m.say("comma")+trimmed(p.when), true
+		if at := regexp.MustCompile(`EMERGENCY FOR ([^\n.]+)`).FindStringSubmatch(m.text); at != nil {
+			p.second = append(p.second, m.say("affects", "place", titled(at[1])))
+		}
+		people = ""
+	}
+	p.second = append(p.second, people)
+	if m.h.Somewhere() {
+		p.place = trimmed(p.where)
+	}
+	if p.bad == "" && p.second[0] == "" && len(m.h.Texts) == 0 && m.h.Source == "" {
+		p.bad = m.firstFact()
+		if m.named != "" {
+			p.placeFirst = true
+			p.what = capital(m.event)
+			if m.h.Type == hazard.Tsunami {
+				p.what = m.say("tsunami." + m.levelWord())
+			}
+			p.where = m.say("at", "place", m.named)
+			if m.a.Country == "" && m.a.OffCountry != "" {
+				p.where += m.say("comma") + trimmed(m.off())
+			} else {
+				p.where = m.say("at", "place", m.within(m.named, m.stateName(), m.country()))
+			}
+		}
+		if !m.a.Area {
+			p.second = []string{m.say("whichAreaUnknown")}
+		}
+	}
+	if full != what && p.howBad == "" {
+		p.howBad = lower(what, m.l)
+	}
+	return p
+}
+
+// titled writes a name in capitals as a name.
+func titled(s string) string {
+	words := strings.Fields(strings.ToLower(s))
+	for i, w := range words {
+		for j, part := range strings.Split(w, "'") {
+			if j == 0 {
+				words[i] = capital(part)
+			} else if len(part) > 1 {
+				words[i] += "'" + capital(part)
+			} else {
+				words[i] += "'" + part
+			}
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// facts are the numbers of a warning that its readers need, the most important first (rules 7 and 8).
+func (m *maker) facts(thing string) (facts []string) {
+	add := func(key string, v float64, decimals int) {
+		facts = append(facts, m.say(key, "n", m.number(v, decimals)))
+	}
+	text := m.text
+	gust, okGust := m.measured(hazard.Gust)
+	if !okGust {
+		v, unit, ok := upper(text, mphGust, windGusts)
+		if ok {
+			gust, okGust = kmh(v, cmp.Or(unit, "mph")), true
+		} else if v, _, ok := upper(text, kmhGust); ok {
+			gust, okGust = v, true
+		}
+	}
+	addGust := func() {
+		if okGust && gust > 0 {
+			add("gustsTo", nearest(gust, 5), 0)
+		}
+	}
+	switch thing {
+	case "thunderstorm", "tornado":
+		addGust()
+		if v, ok := m.measured(hazard.Hail); ok && v > 0 {
+			add("hail", math.Round(v), 0)
+		}
+	case "snow", "winterstorm", "blizzard":
+		facts = append(facts, m.snow()...)
+		if len(facts) == 0 && strings.Contains(strings.ToLower(text), "heavy snow") {
+			facts = append(facts, m.say("heavySnow"))
+		}
+		if thing == "blizzard" {
+			addGust()
+		}
+	case "wind", "gale", "storm", "smallcraft", "dust", "hurricane", "typhoon", "tropicalstorm":
+		if thing == "hurricane" || thing == "typhoon" || thing == "tropicalstorm" {
+			break // the text may be of one part only
+		}
+		addGust()
+		if !okGust {
+			if v := m.marineWind(); v > 0 {
+				add("windTo", nearest(v, 5), 0)
+			}
+		}
+	case "redflag":
+		addGust()
+		if v := firstOf(text, humidity); len(facts) == 0 && len(v) > 0 {
+			add("humidity", v[0], 0)
+		}
+	case "heat":
+		if v, _, ok := upper(text, heatIndex); ok {
+			add("feelsLike", math.Round(celsius(v)), 0)
+		} else if v := firstOf(text, overTemp); len(v) > 0 {
+			add("overC", v[0], 0)
+			if l := firstOf(text, locally); len(l) > 0 && l[0] > v[0] {
+				add("locallyOver", l[0], 0)
+			}
+		} else if v, _, ok := upper(text, maxTemp); ok {
+			add("upTo", v, 0)
+		}
+	case "cold", "frost", "ice":
+		if v := firstOf(text, minTemp); len(v) > 1 && thing == "frost" {
+			lo, hi := slices.Min(v), slices.Max(v)
+			facts = append(facts, m.say("rangeC", "a", m.number(hi, 0), "b", m.number(lo, 0)))
+		} else if len(v) > 0 {
+			add("downTo", slices.Min(v), 0)
+		} else if found := chill.FindStringSubmatch(text); found != nil {
+			f := atof(cmp.Or(found[2], found[1]))
+			if found[3] != "" {
+				f = -f
+			}
+			add("chill", math.Round(celsius(f)), 0)
+		} else if v := firstOf(text, coldF); len(v) > 0 {
+			add("downTo", math.Round(celsius(slices.Min(v))), 0)
+		}
+	case "coastalflood":
+		if v, _, ok := upper(text, inundated); ok {
+			facts = append(facts, m.say("waterDepth", "n", m.number(math.Round(v*0.3048*10)/10, 1)))
+		}
+	case "flashflood", "flood":
+		if strings.Contains(strings.ToLower(m.event), "emergency") {
+			break
+		}
+	case "rain":
+		if v, _, ok := upper(text, rainMm); ok && v >= 10 {
+			add("rainMm", v, 0)
+		}
+	case "surf":
+		if v, _, ok := upper(text, surfFt); ok {
+			add("surf", math.Round(v*0.3048), 0)
+		}
+	case "smoke", "fog":
+		if found := visNM.FindStringSubmatch(text); found != nil && !strings.Contains(found[1], "/") {
+			v := atof(cmp.Or(found[2], found[1]))
+			switch unit := strings.ToLower(found[3]); {
+			case unit == "m":
+				add("visibilityM", v, 0)
+			case unit == "km":
+				add("visibility", v, 0)
+			case strings.HasPrefix(unit, "n"):
+				add("visibility", math.Round(v*1.852), 0)
+			default:
+				add("visibility", math.Round(v*1.609), 0)
+			}
+		}
+	case "air":
+		for _, what := range []string{"ozone", "smoke", "dust"} {
+			if strings.Contains(strings.ToLower(text), what) {
+				facts = append(facts, m.say("air."+what))
+				break
+			}
+		}
+	}
+	return facts
+}
+
+// marineWind is the greatest wind of the part of a marine forecast that the warning is about: where
+// that is not known, of the first part that has one of gale force.
+func (m *maker) marineWind() float64 {
+	best := 0.0
+	day := strings.ToUpper(m.local(m.h.Start).Format("Mon"))
+	for part := range strings.SplitSeq(m.text, "\n.") {
+		for _, p := range strings.Split(part, " .") {
+			if name, _, ok := strings.Cut(p, "..."); !ok || strings.TrimPrefix(name, ".") != day {
+				continue
+			}
+			if v, _, ok := upper(p, ktWind); ok {
+				best = max(best, kmh(v, "kt"))
+			}
+		}
+	}
+	if best == 0 && !strings.Contains(m.text, "\n.") {
+		if v, _, ok := upper(m.text, ktWind); ok {
+			best = kmh(v, "kt")
+		}
+	}
+	return best
+}
+
+// snow is the greatest depth of snow that is expected, in centimeters.
+func (m *maker) snow() []string {
+	var low, high float64
+	for _, found := range snowIn.FindAllStringSubmatch(m.text, 4) {
+		if top := atof(cmp.Or(found[2], found[1])); top > high {
+			low, high = atof(found[1]), top
+		}
+	}
+	if high > 0 {
+		cm := func(inches float64) float64 {
+			if v := inches * 2.54; v < 10 {
+				return math.Round(v)
+			}
+			return nearest(inches*2.54, 5)
+		}
+		if low == high {
+			return []string{m.say("snowTo", "n", m.number(cm(high), 0))}
+		}
+		return []string{m.say("snowRange", "a", m.number(cm(low), 0), "b", m.number(cm(high), 0))}
+	}
+	if v, _, ok := upper(m.text, snowCm); ok && v > 0 {
+		if v >= 10 {
+			v = nearest(v, 5)
+		}
+		return []string{m.say("snowTo", "n", m.number(v, 0))}
+	}
+	return nil
+}
+
+// dataDay is the day of the last data of a source that names it.
+func (m *maker) dataDay() string {
+	if found := regexp.MustCompile(`data up to (\d{4}-\d\d-\d\d \d\d:\d\d) UTC`).FindStringSubmatch(m.text); found != nil {
+		if at, ok := parseUTC(found[1]); ok {
+			return m.day(at)
+		}
+	}
+	return m.day(m.h.LastUpdate)
+}
+
+func parseUTC(s string) (hazard.Instant, bool) {
+	t, err := time.Parse("2006-01-02 15:04", s)
+	return hazard.At(t), err == nil
+}
+
+func parseDay(s string) (hazard.Instant, bool) {
+	t, err := time.Parse("2 Jan 2006 15:04", s)
+	return hazard.At(t), err == nil
+}
+
+// countryNames are the English names of countries in lower case.
+var countryNames = sync.OnceValue(func() (names []string) {
+	for _, c := range region.Countries() {
+		names = append(names, strings.ToLower(c.Name))
+	}
+	return append(names, "turkey", "czech republic", "russian federation", "congo")
+})
+
+// isStateName reports whether a name is that of a state of the United States.
+func isStateName(name string) bool {
+	return slices.ContainsFunc(region.StatesOf("US"), func(s *region.State) bool { return s.Name == name })
+}
