@@ -25,7 +25,7 @@ const (
 )
 
 // ageing is how long a writer waits until it counts as one of the next higher rank, so that none
-// waits for ever.
+// waits for ever; see turns.next.
 const ageing = 5 * time.Second
 
 type rankKey struct{}
@@ -50,6 +50,7 @@ func rankOf(ctx context.Context) Rank {
 type turns struct {
 	mu      sync.Mutex
 	taken   bool
+	people  bool      // the last turn was one of people's
 	waiting []*turn   // in order of arrival
 	refused time.Time // when a request last did not get its turn
 }
@@ -103,17 +104,32 @@ func (q *turns) leave(t *turn) {
 		q.taken = false
 		return
 	}
-	now := time.Now()
+	next := q.next(time.Now())
+	q.people = next.rank == People
+	q.waiting = slices.Delete(q.waiting, slices.Index(q.waiting, next), slices.Index(q.waiting, next)+1)
+	close(next.come)
+}
+
+// next chooses whose turn comes, of those who wait: by rank, and people after at most one other. A
+// writer that waits for long rises, but not above people: after a turn of people's, the one of the
+// others that has risen to them gets one.
+func (q *turns) next(now time.Time) *turn {
 	order := func(t *turn) int { // the lowest is next, of equals the first
-		rank := 2 * (int(t.rank) - int(now.Sub(t.since)/ageing))
+		rank := 3 * int(t.rank)
+		if t.rank != People {
+			if rank = 3 * (int(t.rank) - int(now.Sub(t.since)/ageing)); rank <= 0 {
+				rank = 1
+				if q.people {
+					rank = -1
+				}
+			}
+		}
 		if t.small != nil { // the others of its rank take it along
 			rank++
 		}
 		return rank
 	}
-	next := slices.MinFunc(q.waiting, func(a, b *turn) int { return order(a) - order(b) })
-	q.waiting = slices.Delete(q.waiting, slices.Index(q.waiting, next), slices.Index(q.waiting, next)+1)
-	close(next.come)
+	return slices.MinFunc(q.waiting, func(a, b *turn) int { return order(a) - order(b) })
 }
 
 // board takes the small writes out of the queue.

@@ -119,6 +119,43 @@ func TestWritersHaveRanks(t *testing.T) {
 	})
 }
 
+// However many others have waited for long, an editor waits for the write under way and at most for one
+// other.
+func TestAnEditorWaitsForOneOtherAtMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		const commit = 2 * time.Second
+		var all sync.WaitGroup
+		write := func(ctx context.Context, o store.Origin) error {
+			_, err := s.Write(ctx, hazard.Instant(1), o, func(*store.Tx) error { time.Sleep(commit); return nil })
+			return err
+		}
+		for i := range 15 {
+			all.Go(func() {
+				if err := write(store.Patient(t.Context()), store.Origin{Source: fmt.Sprint("f", i)}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		time.Sleep(20*time.Second + time.Millisecond) // all have aged
+		for range 5 {
+			began := time.Now()
+			if err := write(t.Context(), store.Origin{User: "red"}); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(began); took > 3*commit {
+				t.Errorf("an editor's write took %v, three commits are %v", took, 3*commit)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		all.Wait()
+	})
+}
+
 // Small writes, such as the leases of a slow disk's server, share the commit of the writer before them:
 // an editor waits for the commit under way, and for its own (finding R6). One of them that fails harms
 // no other.

@@ -1,0 +1,116 @@
+package kill
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hazardd/hazardd/internal/test"
+	"github.com/hazardd/hazardd/internal/test/program"
+)
+
+// alertFeed serves a feed of CAP alerts, each of them new.
+func alertFeed(t *testing.T, name string, alerts int) string {
+	t.Helper()
+	var base string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		now := time.Now().UTC()
+		if r.URL.Path == "/feed" {
+			fmt.Fprint(w, `<rss version="2.0"><channel><title>alerts</title>`)
+			for i := range alerts {
+				id := fmt.Sprintf("%s-%d-%d", name, now.Unix()/30, i)
+				fmt.Fprintf(w, `<item><title>%s</title><guid>%s</guid><link>%s/%s</link><pubDate>%s</pubDate></item>`, id, id, base, id, now.Format(time.RFC1123Z))
+			}
+			fmt.Fprint(w, `</channel></rss>`)
+			return
+		}
+		id := r.URL.Path[1:]
+		number, _ := strconv.Atoi(id[strings.LastIndex(id, "-")+1:])
+		fmt.Fprintf(w, `<alert xmlns="urn:oasis:names:tc:emergency:cap:1.2"><identifier>%s</identifier><sender>%s@example.org</sender><sent>%s</sent><status>Actual</status><msgType>Alert</msgType><scope>Public</scope>
+<info><language>en</language><category>Met</category><event>Flood %s</event><urgency>Immediate</urgency><severity>Severe</severity><certainty>Observed</certainty><expires>%s</expires>
+<headline>Flood</headline><area><areaDesc>%s</areaDesc><polygon>%d,10 %d,11 %d.5,11 %d,10</polygon></area></info></alert>`,
+			id, name, now.Format("2006-01-02T15:04:05-00:00"), id, now.Add(time.Hour).Format("2006-01-02T15:04:05-00:00"), id, number, number, number, number)
+	}))
+	base = s.URL
+	t.Cleanup(s.Close)
+	return s.URL + "/feed"
+}
+
+// On a disk that commits slowly, while 40 feeds bring new alerts, an editor's WARNING is stored within
+// three commits (finding R6).
+func TestAnEditorComesFirstOnASlowDisk(t *testing.T) {
+	test.Slow(t)
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skip("a slow disk needs strace (Debian: strace)")
+	}
+	for _, commit := range []time.Duration{300 * time.Millisecond, 2 * time.Second} {
+		t.Run(commit.String(), func(t *testing.T) {
+			data := filepath.Join(t.TempDir(), "data")
+			start(t, data, "").kill()
+			token := writer(t, data)
+			arguments := []string{"-f", "--seccomp-bpf", "-qq", "-o", os.DevNull, "-e", "trace=fsync,fdatasync",
+				"-e", fmt.Sprintf("inject=fsync,fdatasync:delay_enter=%d", commit.Microseconds()),
+				binary, "serve", "--data", data, "--listen", "127.0.0.1:0", "--private-sources", "--log-level", "warn"}
+			var names []string
+			for i := range 40 {
+				name := fmt.Sprintf("f%02d", i)
+				arguments = append(arguments, "--cap", fmt.Sprintf("name=%s url=%s every=1m", name, alertFeed(t, name, 20)))
+				names = append(names, name)
+			}
+			arguments = append(arguments, "--sources", strings.Join(names, ","))
+			var logs bytes.Buffer
+			p, err := program.Start(t.Context(), "strace", nil, &logs, arguments...)
+			if err != nil {
+				t.Skipf("strace does not run it: %v\n%s", err, &logs)
+			}
+			defer func() {
+				children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", p.Cmd.Process.Pid, p.Cmd.Process.Pid))
+				for _, child := range strings.Fields(string(children)) {
+					if pid, err := strconv.Atoi(child); err == nil {
+						_ = syscall.Kill(pid, syscall.SIGKILL)
+					}
+				}
+				<-p.Gone
+			}()
+			c := newClient(p.URL, token)
+			time.Sleep(10 * time.Second) // the feeds have begun
+			var took []float64           // in commits
+			refused := 0
+			rounds := int(90 * time.Second / (commit + time.Second))
+			for range min(rounds, 40) {
+				body := fmt.Sprintf(`{"uuid":%q,"type_ID":"FLOOD","severity_ID":"WARNING","hazard_Name":"Dam","latitude":47,"longitude":12}`, uuid.NewString())
+				began := time.Now()
+				status, answer, _, err := c.do(t.Context(), http.MethodPost, "/hazards", "application/json", []byte(body))
+				if err != nil || status != http.StatusCreated {
+					refused++
+					t.Logf("refused: %d %s %v", status, answer, err)
+				}
+				took = append(took, time.Since(began).Seconds()/commit.Seconds())
+				time.Sleep(time.Second)
+			}
+			status, list, _, err := c.do(t.Context(), http.MethodGet, "/hazards/active", "", nil)
+			if err != nil || status != http.StatusOK {
+				t.Errorf("%d %v", status, err)
+			}
+			slices.Sort(took)
+			p99 := took[min(len(took)-1, len(took)*99/100)]
+			t.Logf("%v a commit, 40 feeds, %d hazards of them so far: %d WARNINGs of an editor, %d refused, p50 %.1f, p99 %.1f commits",
+				commit, bytes.Count(list, []byte(`"hazard_ID"`))-len(took), len(took), refused, took[len(took)/2], p99)
+			if refused > 0 || p99 > 3 {
+				t.Errorf("expected none refused, and three commits at most\n%s", &logs)
+			}
+		})
+	}
+}
