@@ -20,7 +20,7 @@ import (
 
 // labelled are metrics that exist only after an event, or only with more than one machine.
 var labelled = []string{
-	"hazardd_report_delay_seconds", "hazardd_source_age_seconds", "hazardd_source_documents", "hazardd_store_writes_refused_total",
+	"hazardd_report_delay_seconds", "hazardd_source_age_seconds", "hazardd_source_unchanged_seconds", "hazardd_source_documents", "hazardd_store_writes_refused_total",
 	"hazardd_webhook_attempts_total", "hazardd_webhook_attempt_seconds", "hazardd_limit_refusals_total", "hazardd_http_requests_total",
 	"hazardd_http_request_seconds", "hazardd_source_state", "hazardd_source_warns", "hazardd_source_records_total", "hazardd_evidence_failures_total", "hazardd_tls_certificate_end_timestamp_seconds",
 }
@@ -77,7 +77,7 @@ func TestWhatWatchesAsksForMetricsThatThereAre(t *testing.T) {
 
 // Each alert refers to an existing section that says what to do, and is tested in both directions.
 func TestAlertsLeadToTheRunbook(t *testing.T) {
-	rules, tests := read(t, "deploy/prometheus/rules.yml"), read(t, "deploy/prometheus/rules_test.yml")
+	rules, tests := read(t, "deploy/prometheus/rules.yml"), read(t, "deploy/prometheus/rules_test.yml")+read(t, "deploy/prometheus/rules_weeks_test.yml")
 	alerts := regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(rules, -1)
 	runbooks := regexp.MustCompile(`runbook: (\S+)`).FindAllStringSubmatch(rules, -1)
 	if len(alerts) < 10 || len(alerts) != len(runbooks) {
@@ -104,7 +104,7 @@ func TestAlertsFire(t *testing.T) {
 	if _, err := exec.LookPath("promtool"); err != nil {
 		t.Skip("promtool is not installed: it is in Debian's package prometheus")
 	}
-	for _, args := range [][]string{{"check", "rules", "rules.yml"}, {"test", "rules", "rules_test.yml"}} {
+	for _, args := range [][]string{{"check", "rules", "rules.yml"}, {"test", "rules", "rules_test.yml"}, {"test", "rules", "rules_weeks_test.yml"}} {
 		cmd := exec.Command("promtool", args...)
 		cmd.Dir = filepath.Join(nginx.Root(t), "deploy", "prometheus")
 		if out, err := cmd.CombinedOutput(); err != nil {

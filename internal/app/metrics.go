@@ -61,9 +61,11 @@ var (
 	subscribed     = desc("subscription_channels", "Channels of subscriptions by kind and status; on the node that notifies subscribers.", "channel", "status")
 	noticesWaiting = desc("notices_waiting", "Notices to subscribers that wait for their first or next attempt, by channel.", "channel")
 	draftsWaiting  = desc("drafts_waiting", "Drafts of editors that wait for a second person.")
+	draftOldest    = desc("draft_oldest_seconds", "Seconds since the oldest draft that waits for a second person was made; 0 if none waits.")
 	pending        = desc("webhook_deliveries_pending", "Deliveries to webhooks that wait for their first or next attempt.")
 	sourceWarns    = desc("source_warns", "1 for each country for which a polled source warns; without a country for the world.", "source", "country")
 	sourceState    = desc("source_state", "1 for the present state of the source, 0 for others.", "source", "state")
+	sourceSame     = desc("source_unchanged_seconds", "Seconds since an answer of the source last differed from the one before; with several feeds, of the one that changed last. Absent before the first.", "source")
 	sourceAge      = desc("source_age_seconds", "Seconds since the source was last read; with several feeds, since the oldest of their last reads. Absent before the first read.", "source")
 	sourceFailures = desc("source_consecutive_failures", "Consecutive failed polls of the source.", "source")
 	sourcePush     = desc("source_push_up", "1 if the push connection of the source is up, else 0; by address.", "source", "address")
@@ -88,7 +90,7 @@ var (
 // Describe implements prometheus.Collector.
 func (present) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, diskRoom, dueSince, damagedHazards, damagedHeld, damagedRecords, missingKeys, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, subscriptions, subscribed, noticesWaiting, sourceWarns, sourceState,
-		sourceAge, sourceFailures, sourcePush, sourcePushed, sourceDocs, sourceRecords, evidenceCount, evidenceSize, evidenceOldest, pictureCount, pictureSize, historyKept, prunedRows, pruneFailures, backupAge, backupFailures, backupBytes, certificateEnd, reportDelay} {
+		sourceAge, sourceSame, sourceFailures, sourcePush, sourcePushed, sourceDocs, sourceRecords, evidenceCount, evidenceSize, evidenceOldest, pictureCount, pictureSize, historyKept, prunedRows, pruneFailures, backupAge, backupFailures, backupBytes, certificateEnd, reportDelay} {
 		to <- d
 	}
 }
@@ -163,6 +165,9 @@ func (s present) sourcesTo(to chan<- prometheus.Metric, gauge func(*prometheus.D
 		if source.LastSuccess != nil {
 			gauge(sourceAge, max(0, now.Time().Sub(*source.LastSuccess).Seconds()), source.Name)
 		}
+		if source.LastChanged != nil {
+			gauge(sourceSame, max(0, now.Time().Sub(*source.LastChanged).Seconds()), source.Name)
+		}
 		gauge(sourceFailures, float64(source.Failures), source.Name)
 		for _, p := range source.Pushes {
 			gauge(sourcePush, one(p.State == poll.OK), source.Name, p.URL)
@@ -224,6 +229,13 @@ func (s present) askedTo(gauge func(*prometheus.Desc, float64, ...string)) {
 	gauge(pending, float64(waiting))
 	if n, err := s.Store.Drafts.CountWaiting(ctx, s.Now()); err == nil {
 		gauge(draftsWaiting, float64(n))
+	}
+	if made, any, err := s.Store.Drafts.OldestWaiting(ctx, s.Now()); err == nil {
+		waited := 0.0
+		if any {
+			waited = max(0, s.Now().Time().Sub(made.Time()).Seconds())
+		}
+		gauge(draftOldest, waited)
 	}
 	_ = s.notify.Count(ctx, func(n float64) { gauge(subscriptions, n) }, func(n float64, channel string) { gauge(noticesWaiting, n, channel) },
 		func(n float64, channel, status string) { gauge(subscribed, n, channel, status) }) // metrics that cannot be read are left out

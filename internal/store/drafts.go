@@ -158,6 +158,14 @@ func (s *Drafts) Marks(ctx context.Context, id uuid.UUID) ([]DraftMark, error) {
 	return list, storeError(err)
 }
 
+// OldestWaiting returns when the oldest draft that can be decided was made; any is false if there is
+// none.
+func (s *Drafts) OldestWaiting(ctx context.Context, now hazard.Instant) (made hazard.Instant, any bool, err error) {
+	var ms sql.NullInt64
+	err = s.reads.QueryRowContext(ctx, `SELECT min(created_ms) FROM drafts WHERE state = 'waiting' AND expires_ms > $1`, int64(now)).Scan(&ms)
+	return hazard.Instant(ms.Int64), ms.Valid, storeError(err)
+}
+
 // CountWaiting counts the drafts that can be decided.
 func (s *Drafts) CountWaiting(ctx context.Context, now hazard.Instant) (int64, error) {
 	n, err := s.readQ.CountWaitingDrafts(ctx, int64(now))
