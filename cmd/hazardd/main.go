@@ -17,6 +17,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -40,6 +41,7 @@ func run(args []string, c *console) int {
 		c.fail(err)
 		return exitUsage
 	}
+	app.FitMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// After the first signal restore the default, so that a second one kills the program.

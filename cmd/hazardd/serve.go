@@ -76,7 +76,7 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 			PublicLimits: route.PublicLimits{Rate: bound(s.PublicRate), Requests: bound(s.PublicRequests), Streams: bound(s.PublicStreams)},
 			Requests: route.RequestLimits{UserRequests: bound(s.UserRequests), AllRequests: bound(s.AllRequests), UserRate: bound(s.UserRate), UserUploads: bound(s.UserUploads),
 				WebhookTests: bound(s.WebhookTests)}},
-		DataDir: g.Data, Database: g.Database, Files: place, AppID: s.AppID, OrgUploads: int64(bound(s.OrgUploads)),
+		DataDir: g.Data, Database: g.Database, Memory: app.FitMemory(), Files: place, AppID: s.AppID, OrgUploads: int64(bound(s.OrgUploads)),
 		UserStreams: s.UserStreams, AllStreams: s.AllStreams, Connections: s.Connections, AddressConnections: s.AddressConns,
 		Basemap: s.Basemap, CAPKey: s.CAPKey, CAPCertificate: s.CAPCertificate, Drain: time.Duration(s.Drain), Grace: time.Duration(s.Grace),
 	}}

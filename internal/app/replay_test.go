@@ -78,7 +78,7 @@ func (r *replay) active() map[string]shown {
 		r.t.Fatal(err)
 	}
 	var list []shown
-	if err := json.Unmarshal(encoded.NewLists("https://hazards.example.org").Active(l.View(r.now), view.Filter{}, nil, lang.Wish{}).Bytes(encoded.Identity), &list); err != nil {
+	if err := json.Unmarshal(encoded.NewLists("https://hazards.example.org", encoded.DefaultLimits.Shared).Active(l.View(r.now), view.Filter{}, nil, lang.Wish{}).Bytes(encoded.Identity), &list); err != nil {
 		r.t.Fatal(err)
 	}
 	all := map[string]shown{}

@@ -167,7 +167,7 @@ func (s *Service) openCoverage(context.Context) (err error) {
 // openStore opens the store, and refuses one that was moved or does not fit together.
 func (s *Service) openStore(ctx context.Context) (err error) {
 	s.people = population.NewFolder(s.cfg.DataDir)
-	if s.Store, err = store.Open(ctx, s.cfg.DataDir, s.cfg.Database, store.WithFiles(s.cfg.Files)); err != nil {
+	if s.Store, err = store.Open(ctx, s.cfg.DataDir, s.cfg.Database, store.WithFiles(s.cfg.Files), store.WithPages(s.cfg.Memory.Pages())); err != nil {
 		return err
 	}
 	if to, err := s.Store.MovedTo(ctx); err != nil {
@@ -240,7 +240,7 @@ func (s *Service) openView(ctx context.Context) (err error) {
 	if s.live, err = view.Open(ctx, s.Store.Log, s.cfg.Logger, s.Now); err != nil {
 		return err
 	}
-	s.tail = follow.New(s.Store.Log, s.live, s.Now, follow.Memory, s.cfg.Logger)
+	s.tail = follow.New(s.Store.Log, s.live, s.Now, s.cfg.Memory.Changes(), s.cfg.Logger)
 	s.push = sse.New(s.tail, s.Store.Log, s.cfg.PublicURL, sse.Limits{PerUser: s.cfg.UserStreams, All: s.cfg.AllStreams})
 	return nil
 }
@@ -360,6 +360,7 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 	editor.OrgUploads, editor.Two = max(s.cfg.OrgUploads, 0), s.twoPeople()
 	return serve.New(serve.Config{
 		Settings: s.cfg.Settings.Settings,
+		Answers:  s.cfg.Memory.Answers(),
 		Store:    s.Store, Evidence: s.Evidence, Pictures: s.pictures, Live: s.live, Auth: s.Auth, Intake: s.intake, Push: s.push, Webhooks: s.webhooks, Notify: s.notify, Channels: s.channels.offered(),
 		Edit:      editor,
 		Sources:   s.sources,
@@ -474,6 +475,9 @@ func (s *Service) logStart() {
 	}
 	s.cfg.Logger.Info("hazardd started", "version", s.cfg.Version, "store", place, "schema", store.Schema(), "installation", s.cfg.AppID,
 		"address", s.listener.Addr().String(), "url", s.cfg.PublicURL, "sources", len(s.cfg.Sources))
+	if m := s.cfg.Memory; m > 0 {
+		s.cfg.Logger.Info("memory is limited", "bytes", int64(m), "heap", m.heap(), "answers", m.Answers().All)
+	}
 }
 
 // lookForFiles says if the product files are not where this node looks for them, as on a node with a

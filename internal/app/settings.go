@@ -84,6 +84,7 @@ type Settings struct {
 	ApproveWarnings bool
 	ApprovePeople   int64
 	Channels        Channels      // how subscribers are notified
+	Memory          Memory        // what the process may use; budgets fit into it
 	Drain           time.Duration // how long to keep serving, reporting not ready, before the shutdown
 	Grace           time.Duration // how long requests in progress may take at the shutdown
 }

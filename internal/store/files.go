@@ -226,7 +226,21 @@ func nameContents(ctx context.Context, q *sqlc.Queries) (more bool, err error) {
 // Option changes a default of Open.
 type Option func(*options)
 
-type options struct{ files blob.Settings }
+type options struct {
+	files blob.Settings
+	pages int // bytes
+}
+
+// WithPages bounds the pages that all connections to an SQLite file cache together, in bytes; 0 means
+// the usual 128 MB.
+func WithPages(bytes int) Option { return func(o *options) { o.pages = bytes } }
+
+func optionsOf(more []Option) (o options) {
+	for _, set := range more {
+		set(&o)
+	}
+	return o
+}
 
 // WithFiles stores the contents of product files in the place of settings.
 func WithFiles(settings blob.Settings) Option {
@@ -235,12 +249,8 @@ func WithFiles(settings blob.Settings) Option {
 
 // openFiles opens the storage of contents. It removes the remains of interrupted uploads from the
 // folder.
-func openFiles(dir string, more []Option) (blob.Place, error) {
-	var o options
-	for _, set := range more {
-		set(&o)
-	}
-	place, err := blob.Open(filepath.Join(dir, "files"), o.files)
+func openFiles(dir string, settings blob.Settings) (blob.Place, error) {
+	place, err := blob.Open(filepath.Join(dir, "files"), settings)
 	if err != nil {
 		return nil, err
 	}

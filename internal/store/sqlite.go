@@ -35,7 +35,7 @@ import (
 //
 // A file that cannot be written is opened for reading; s.disk then says why, and turns to writing when
 // that works.
-func (s *core) openSQLite(ctx context.Context, path, name string) error {
+func (s *core) openSQLite(ctx context.Context, path, name string, pages int) error {
 	synchronous, chosen := "full", false
 	if name != "" {
 		chosenFile, query, _ := strings.Cut(strings.TrimPrefix(name, "sqlite:"), "?")
@@ -63,13 +63,20 @@ func (s *core) openSQLite(ctx context.Context, path, name string) error {
 	// Undo data of a statement is small and stays in memory, because a container image may lack a
 	// folder for temporary files. The writer caches 21 MB of pages, because a large import touches
 	// the pages of all indexes repeatedly. The driver's allocator takes 12 kB for a page of 8 kB
-	// with its header, so these are 32 MB of memory, and a reader's 8 MB are 12.
-	s.write = s.disk.open(access{vfs: pagesum.Strict, pragmas: []string{"temp_store(2)", "cache_size(-21000)"}, writes: true})
+	// with its header, so these are 32 MB of memory, and a reader's 8 MB are 12: 128 MB of all on two
+	// processors. With fewer pages each has its share.
+	share := func(kb int) string {
+		if pages > 0 {
+			kb = min(kb, max(minPages, kb*(pages>>10)/(32_000+12_000*maxReaders())))
+		}
+		return fmt.Sprintf("cache_size(-%d)", kb)
+	}
+	s.write = s.disk.open(access{vfs: pagesum.Strict, pragmas: []string{"temp_store(2)", share(21_000)}, writes: true})
 	s.write.SetMaxOpenConns(1)
 	// Each reader caches 8 MB of pages, because a search visits the same tree nodes twice, to count
 	// and to read.
-	s.read = s.disk.open(access{vfs: pagesum.Strict, pragmas: []string{"query_only(1)", "cache_size(-8000)"}})
-	s.inspect = s.disk.open(access{vfs: pagesum.Lenient, pragmas: []string{"query_only(1)", "cache_size(-8000)"}})
+	s.read = s.disk.open(access{vfs: pagesum.Strict, pragmas: []string{"query_only(1)", share(8_000)}})
+	s.inspect = s.disk.open(access{vfs: pagesum.Lenient, pragmas: []string{"query_only(1)", share(8_000)}})
 	s.fresh = s.disk.open(access{vfs: pagesum.Strict, pragmas: []string{"query_only(1)", "cache_size(-100)"}})
 	s.fresh.SetMaxIdleConns(0)
 	s.inspect.SetMaxIdleConns(0) // rarely used, and must read what is on the disk
@@ -89,6 +96,9 @@ func (s *core) openSQLite(ctx context.Context, path, name string) error {
 	}
 	return nil
 }
+
+// minPages is the least cache of a connection, in kB.
+const minPages = 500
 
 // maxReaders is how many reading connections there are at most; idle ones stay open.
 func maxReaders() int { return 4 * runtime.GOMAXPROCS(0) }

@@ -127,7 +127,8 @@ type core struct {
 //
 // A file that cannot be written is opened all the same: Unwritable says why, and reads work.
 func Open(ctx context.Context, dir, name string, more ...Option) (*Store, error) {
-	s, err := connect(ctx, dir, name)
+	o := optionsOf(more)
+	s, err := connect(ctx, dir, name, o.pages)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +138,7 @@ func Open(ctx context.Context, dir, name string, more ...Option) (*Store, error)
 		err = s.migrate(ctx, Schema(), func(tx *sql.Tx) error { return whole(ctx, tx) })
 	}
 	if err == nil {
-		s.files, err = openFiles(dir, more)
+		s.files, err = openFiles(dir, o.files)
 	}
 	if err == nil {
 		err = s.prepare(ctx)
@@ -153,8 +154,8 @@ func Open(ctx context.Context, dir, name string, more ...Option) (*Store, error)
 	return s, nil
 }
 
-// connect opens the database, whatever it holds.
-func connect(ctx context.Context, dir, name string) (*Store, error) {
+// connect opens the database, whatever it holds. pages is as for WithPages.
+func connect(ctx context.Context, dir, name string, pages int) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
@@ -166,7 +167,7 @@ func connect(ctx context.Context, dir, name string) (*Store, error) {
 	switch scheme, _, _ := strings.Cut(name, ":"); scheme {
 	case "", "sqlite":
 		s.database = sqlite{}
-		err = s.openSQLite(ctx, filepath.Join(dir, FileName), name)
+		err = s.openSQLite(ctx, filepath.Join(dir, FileName), name, pages)
 	case "postgres", "postgresql":
 		s.database, s.write, s.read, s.probes, err = openPostgres(ctx, name)
 		s.inspect = s.read

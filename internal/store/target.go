@@ -85,7 +85,7 @@ type Target struct {
 // fill with the same copy. schema is how many migrations create its tables; the store must not have
 // more. The error is a *NotEmptyError if a complete store is there.
 func OpenTarget(ctx context.Context, dir, name string, schema int, by, of string, more ...Option) (t *Target, err error) {
-	s, err := connect(ctx, dir, name)
+	s, err := connect(ctx, dir, name, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func OpenTarget(ctx context.Context, dir, name string, schema int, by, of string
 	if err := s.migrate(ctx, schema, func(tx *sql.Tx) error { return t.begin(ctx, tx, schema) }); err != nil {
 		return t, err
 	}
-	s.files, err = openFiles(dir, more)
+	s.files, err = openFiles(dir, optionsOf(more).files)
 	return t, err
 }
 

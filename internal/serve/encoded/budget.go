@@ -15,10 +15,17 @@ type Limits struct {
 	All  int64         // bytes of all users together
 	User int64         // bytes of one user
 	Wait time.Duration // how long a request waits for others to release memory
+	// Shared is how many bytes of shared lists are kept for one view. The lists of 5,000 hazards in
+	// every form take 40 MB. Beyond it, the least recently used are dropped, and encoded again on
+	// demand.
+	Shared int64
+	// Reading is how many bytes of different shared lists one user may be reading at the same time.
+	Reading int64
 }
 
-// DefaultLimits leave room for the shared lists, within 512 MiB in total.
-var DefaultLimits = Limits{All: 96 << 20, User: 24 << 20, Wait: 5 * time.Second}
+// DefaultLimits fit into 512 MiB in total. Reading is nine versions of a list of 5,000 hazards,
+// uncompressed.
+var DefaultLimits = Limits{All: 96 << 20, User: 24 << 20, Wait: 5 * time.Second, Shared: 48 << 20, Reading: 64 << 20}
 
 // Budget limits the memory of answers that are made for one request. A request takes what its
 // answer may need before it makes it, then keeps only what the answer needs, and releases that

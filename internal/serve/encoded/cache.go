@@ -21,11 +21,6 @@ type key struct {
 	languages string
 }
 
-// maxCached is the maximum size of the bodies kept for one view, in bytes. The lists of 5,000
-// hazards in every form take 40 MB. Beyond it, the least recently used are dropped, and encoded
-// again on demand.
-const maxCached = 48 << 20
-
 // cache holds the bodies of one view.
 type cache struct {
 	most  int // maximum, in bytes

@@ -20,12 +20,14 @@ import (
 // of them. It is safe for concurrent use.
 type Lists struct {
 	base    string
+	shared  int64
 	present atomic.Pointer[generation]
 	mu      sync.Mutex // guards replacing present
 }
 
-// NewLists returns Lists for a service with the public address base, without a trailing slash.
-func NewLists(base string) *Lists { return &Lists{base: base} }
+// NewLists returns Lists for a service with the public address base, without a trailing slash. It keeps
+// at most shared bytes.
+func NewLists(base string, shared int64) *Lists { return &Lists{base: base, shared: shared} }
 
 // generation holds what was encoded of one view.
 type generation struct {
@@ -62,7 +64,7 @@ func (l *Lists) of(v *view.View) *generation {
 	if before != nil && before.view == v {
 		return before
 	}
-	g := &generation{view: v, bodies: cache{most: maxCached}, records: map[said]record{},
+	g := &generation{view: v, bodies: cache{most: int(l.shared)}, records: map[said]record{},
 		sets: sync.OnceValue(func() *lang.Sets { return lang.SetsOf(v.Hazards(view.Filter{}, nil)) })}
 	if before == nil {
 		l.present.Store(g)

@@ -79,7 +79,7 @@ func (l *listing) encode(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) err
 
 func TestAFormIsMadeOnceForEachViewAndAudience(t *testing.T) {
 	present := open(t, 3, []*hazard.Hazard{flood(1, start.Add(time.Hour)), flood(2, start.Add(time.Minute))}, note(1, 1, 7))
-	lists, form := NewLists(base), &listing{}
+	lists, form := NewLists(base, DefaultLimits.Shared), &listing{}
 	shown := present.View(start)
 	get := func(f view.Filter, orgs ...int64) *Body {
 		t.Helper()
@@ -127,7 +127,7 @@ func TestAFormIsMadeOnceForEachViewAndAudience(t *testing.T) {
 
 func TestAnUnchangedHazardIsNotEncodedAgain(t *testing.T) {
 	present := open(t, 3, []*hazard.Hazard{flood(1, start.Add(time.Hour)), flood(2, start.Add(time.Minute))}, note(1, 1, 7))
-	lists := NewLists(base)
+	lists := NewLists(base, DefaultLimits.Shared)
 	first := present.View(start)
 	lists.Active(first, view.Filter{}, []int64{7}, lang.Wish{}) // readers with more rights do not decide what is cached
 	lists.Active(first, view.Filter{}, nil, lang.Wish{})
@@ -150,7 +150,7 @@ func TestAnUnchangedHazardIsNotEncodedAgain(t *testing.T) {
 
 func TestAReaderOfAnOlderViewDoesNotReplaceTheBodiesOfTheLatest(t *testing.T) {
 	present := open(t, 3, []*hazard.Hazard{flood(1, start.Add(time.Hour)), flood(2, start.Add(time.Minute))})
-	lists := NewLists(base)
+	lists := NewLists(base, DefaultLimits.Shared)
 	old, latest := present.View(start), present.View(start.Add(time.Minute))
 	want := lists.Active(latest, view.Filter{}, nil, lang.Wish{})
 	if body := string(lists.Active(old, view.Filter{}, nil, lang.Wish{}).Bytes(Identity)); !strings.Contains(body, "Flood 2") {
@@ -171,7 +171,7 @@ func TestBodiesOfAViewAreBounded(t *testing.T) {
 			products = append(products, note(id*10+i, id+1))
 		}
 	}
-	shown, lists := open(t, 3, list, products...).View(start), NewLists(base)
+	shown, lists := open(t, 3, list, products...).View(start), NewLists(base, DefaultLimits.Shared)
 	c := &lists.of(shown).bodies
 	c.most = most
 	whole := lists.Active(shown, view.Filter{}, nil, lang.Wish{})
@@ -196,7 +196,7 @@ func TestBodiesOfAViewAreBounded(t *testing.T) {
 func TestWhatIsTooLargeToBeKeptIsMadeOnlyOnce(t *testing.T) {
 	many := note(1, 1)
 	many.Data = strings.Repeat("x", manyProducts+1)
-	shown, lists := open(t, 3, []*hazard.Hazard{flood(1, start.Add(time.Hour))}, many).View(start), NewLists(base)
+	shown, lists := open(t, 3, []*hazard.Hazard{flood(1, start.Add(time.Hour))}, many).View(start), NewLists(base, DefaultLimits.Shared)
 	calls := 0
 	for range 3 {
 		if _, err := lists.Form(shown, "kml", view.Filter{}, nil, lang.Wish{}, func(out io.Writer, _ iter.Seq2[*hazard.Hazard, int]) error {

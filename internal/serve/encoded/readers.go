@@ -10,15 +10,16 @@ import (
 
 // The limits of the shared bodies that one user reads at the same time, in bytes.
 const (
-	maxRead   = 64 << 20  // nine versions of a list of 5,000 hazards, uncompressed
 	smallBody = 256 << 10 // smaller bodies are not counted: the limit of connections bounds them
 )
 
 // Readers counts the shared bodies that each user is reading. A body stays in memory while somebody
 // reads it, even after its view was replaced. So a user who reads many slowly would keep a version
 // of the list for each change. A body counts once for a user, however many of their requests read
-// it. The zero value is ready to use. It is safe for concurrent use.
+// it. It is safe for concurrent use.
 type Readers struct {
+	Most int64 // bytes that one user may be reading
+
 	mu    sync.Mutex
 	reads map[reading]int // requests
 	bytes map[string]int  // by user
@@ -43,9 +44,9 @@ func (r *Readers) Begin(user string, body *Body) error {
 	}
 	k := reading{user, body}
 	if r.reads[k] == 0 {
-		if held := r.bytes[user]; held > 0 && held+size > maxRead {
+		if held := r.bytes[user]; held > 0 && int64(held+size) > r.Most {
 			return &hazard.LimitError{Limit: "list-bytes-user", Kind: hazard.LimitShare, RetryAfter: 5 * time.Second,
-				Detail: fmt.Sprintf("list-bytes-user: your other requests are still reading %d MiB of older lists, the most that a user may is %d MiB; read them, ask for gzip, or send fewer at once", held>>20, maxRead>>20)}
+				Detail: fmt.Sprintf("list-bytes-user: your other requests are still reading %d MiB of older lists, the most that a user may is %d MiB; read them, ask for gzip, or send fewer at once", held>>20, r.Most>>20)}
 		}
 		r.bytes[user] += size
 	}

@@ -3,7 +3,7 @@ package encoded
 import "testing"
 
 func TestAUserHoldsABoundedNumberOfOlderLists(t *testing.T) {
-	var r Readers
+	r := Readers{Most: DefaultLimits.Reading}
 	list := func() *Body { return NewBody(make([]byte, 10<<20), false) }
 	var read []*Body
 	for range 6 {
@@ -35,7 +35,7 @@ func TestAUserHoldsABoundedNumberOfOlderLists(t *testing.T) {
 			r.End("red", body)
 		}
 	}
-	whole := NewBody(make([]byte, maxRead+1), false)
+	whole := NewBody(make([]byte, DefaultLimits.Reading+1), false)
 	if err := r.Begin("red", whole); err != nil {
 		t.Errorf("a single list larger than everything that a user may use: %v", err)
 	}

@@ -51,6 +51,7 @@ type Hazards struct {
 // NewHazards completes h, of which all exported fields are set.
 func NewHazards(h *Hazards) *Hazards {
 	h.Headlines = headline.NewMaker(h.Store.Hazards)
+	h.readers.Most = h.Answers.Reading
 	h.forms, h.regions = format.NewCache(maxForms), lru.New[string, *coverage.Region](maxRegions)
 	return h
 }
@@ -65,7 +66,7 @@ type Lists struct {
 
 // NewLists returns the handlers of lists.
 func NewLists(h *Hazards) *Lists {
-	return &Lists{h, encoded.NewLists(h.BaseURL), staticBodies(), lru.New[string, *encoded.Body](maxLayers)}
+	return &Lists{h, encoded.NewLists(h.BaseURL, h.Answers.Shared), staticBodies(), lru.New[string, *encoded.Body](maxLayers)}
 }
 
 // Routes adds the lists.

@@ -80,7 +80,8 @@ type Router struct {
 
 // New returns a router whose only routes are the paths with a read key.
 func New(c Config) *Router {
-	a := &Router{Config: c, Users: newQuotas(c.Requests), Visitors: newVisitors(c.PublicLimits), Budget: encoded.NewBudget(cmp.Or(c.Answers, encoded.DefaultLimits)),
+	c.Answers = cmp.Or(c.Answers, encoded.DefaultLimits)
+	a := &Router{Config: c, Users: newQuotas(c.Requests), Visitors: newVisitors(c.PublicLimits), Budget: encoded.NewBudget(c.Answers),
 		Cookies: newCookies(c.BaseURL), measure: newMetrics(c.Metrics, cmp.Or(c.Pace, slowest)), mux: http.NewServeMux(), probe: http.NewServeMux()}
 	a.mux.Handle("/", a.measure.measure("", a.unguarded(a.unknown)))
 	a.Open("GET /key/{key}/{path...}", a.WithKey)
