@@ -35,6 +35,18 @@ type TwoPeople struct {
 	Deciders func(org int64) []string
 }
 
+// Rule says which changes wait, as in "warnings; people=1000000"; empty means none.
+func (e *Editor) Rule() string {
+	var parts []string
+	if e.Two != nil && e.Two.Warnings {
+		parts = append(parts, "warnings")
+	}
+	if e.Two != nil && e.Two.People > 0 {
+		parts = append(parts, fmt.Sprintf("people=%d", e.Two.People))
+	}
+	return strings.Join(parts, "; ")
+}
+
 // Reach is whom a hazard reaches with what is published for it.
 type Reach struct {
 	People      *int64  `json:"people,omitzero"`    // people who live in the published area; nil if unknown

@@ -236,6 +236,9 @@ func TestDraftsAreListedByWhoMayDecide(t *testing.T) {
 		got = append(got, list...)
 		next, _, _ = strings.Cut(strings.TrimPrefix(a.Header.Get("Link"), "<"), ">")
 	}
+	if rule := s.do("second", "GET", "/drafts", nil).Header.Get("Hazardd-Approval"); rule != "warnings" {
+		t.Errorf("the rule is %q", rule)
+	}
 	if len(got) != 4 || pages != 2 || got[0].ID != last.ID {
 		t.Errorf("%d pages, %+v", pages, got)
 	}

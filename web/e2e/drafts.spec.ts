@@ -16,30 +16,50 @@ const test = base.extend<{}, { server: Server }>({
   ],
 });
 
-test("an editor learns that a warning waits for a second person, and refuses the own draft by keyboard", { tag: "@slow" }, async ({ page, server }) => {
+test("an author sees a warning wait, and takes it back by keyboard", { tag: "@slow" }, async ({ page, server }) => {
   await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING" });
   await open(page);
-  await page.getByRole("button", { name: /^Live/ }).click();
-  const drafts = page.getByRole("region", { name: "Waiting for a second person" });
-  await expect(drafts.getByText("Flood - Old Harbour", { exact: true })).toBeVisible();
-  await expect(drafts.getByText("Somebody else has to approve it.")).toBeVisible();
+  const waiting = page.getByRole("region", { name: "Waiting for a second person" });
+  await expect(waiting.getByText("Flood - Old Harbour", { exact: true })).toBeVisible();
+  await expect(waiting.getByText(/may decide: .?bea/)).toBeVisible();
+  await expect(waiting.getByText("nobody has seen it yet")).toBeVisible();
   await expectAccessible(page, "drafts");
-  await drafts.getByRole("button", { name: "Refuse: Flood - Old Harbour" }).press("Enter");
-  await drafts.getByLabel("Why not").fill("a false alarm");
-  await drafts.getByLabel("Why not").press("Enter");
-  await expect(drafts.getByText("Flood - Old Harbour is not published.")).toBeVisible();
+  await waiting.getByRole("button", { name: "Remind others of: Flood - Old Harbour" }).press("Enter");
+  await expect(waiting.getByText("Reminded.")).toBeVisible();
+  await waiting.getByRole("button", { name: "Withdraw: Flood - Old Harbour" }).press("Enter");
+  await expect(waiting).toHaveCount(0);
   expect(await server.call("GET", "/drafts")).toEqual([]);
 });
 
-test("another editor approves it, and then it is shown", async ({ page, server }) => {
-  await server.hazard("Flood - New Harbour", { severity_ID: "WARNING" });
+test("another editor is called, reviews it and approves it after one more question", async ({ page, server }) => {
+  await server.hazard("Flood - New Harbour", { severity_ID: "WARNING", description: "Go upstairs." });
   await open(page, "", second);
-  await page.getByRole("button", { name: /^Live/ }).click();
-  const drafts = page.getByRole("region", { name: "Waiting for a second person" });
+  const waiting = page.getByRole("region", { name: "Waiting for a second person" });
+  await expect(waiting.getByText("Waits for your approval")).toBeVisible();
+  await expect(page).toHaveTitle(/^\(1\)/);
   await expect(row(page, { hazard_Name: "Flood - New Harbour" })).toHaveCount(0);
-  await drafts.getByText("Flood - New Harbour", { exact: true }).waitFor();
-  await drafts.getByRole("button", { name: "Approve and publish: Flood - New Harbour" }).click();
-  await expect(drafts.getByText("Flood - New Harbour is published.")).toBeVisible();
+  await waiting.getByRole("button", { name: "Review: Flood - New Harbour" }).press("Enter");
+  const review = page.getByRole("region", { name: "Review" });
+  await expect(review.getByText("Go upstairs.", { exact: true })).toBeVisible();
+  await expect(review.getByText("It is new: nothing stands there now.")).toBeVisible();
+  await expectAccessible(page, "review");
+  await review.getByRole("button", { name: "Approve and send" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Send now" }).click();
   await expect(row(page, { hazard_Name: "Flood - New Harbour" })).toHaveCount(1);
+  await expect(waiting).toHaveCount(0);
   expect(await server.call("GET", "/drafts")).toEqual([]);
+});
+
+test("the button says that a second person is asked, and the card stays", { tag: "@slow" }, async ({ page, server }) => {
+  await server.hazard("Flood - Third Harbour", { severity_ID: "WATCH" });
+  await open(page);
+  await row(page, { hazard_Name: "Flood - Third Harbour" }).click();
+  await page.getByRole("button", { name: "Edit", exact: true }).click();
+  await page.locator(".severities").getByText("Warning").click();
+  await page.getByRole("button", { name: "Save" }).click();
+  const ask = page.getByRole("dialog");
+  await expect(ask.getByText("a second person has to approve it first")).toBeVisible();
+  await ask.getByRole("checkbox").check();
+  await ask.getByRole("button", { name: "Ask a second person" }).click();
+  await expect(page.getByRole("region", { name: "Waiting for a second person" }).getByText("Flood - Third Harbour")).toBeVisible();
 });

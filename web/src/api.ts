@@ -93,6 +93,8 @@ export class Api {
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** Called when the login has ended by itself: its tokens are no longer accepted. */
   onEnded: () => void = () => {};
+  /** Called when a write waits for a second person. */
+  onDrafted: () => void = () => {};
   /** What is read needs no login: the server is public, or a key is in the address. */
   open = false;
   /**
@@ -248,7 +250,11 @@ export class Api {
     let empty = false;
     const json = await this.#read<T>(async () => {
       const answer = await this.request(path, { method, body, headers });
-      if (answer.status === 202) throw new DraftedError((await answer.json()) as Schemas["Draft"]);
+      if (answer.status === 202) {
+        const draft = (await answer.json()) as Schemas["Draft"];
+        this.onDrafted();
+        throw new DraftedError(draft);
+      }
       empty = !answer.headers.get("Content-Type")?.includes("json");
       return empty ? new Response("null") : answer;
     });

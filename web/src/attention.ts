@@ -21,12 +21,14 @@ export class Attention {
   /** Others than warnings that came while nobody looked. */
   readonly #missed = signal(0);
   /** What has come and nobody has seen: warnings until they are acknowledged, others until somebody looks. */
-  readonly unseen = computed(() => this.store.warned.value.length + this.#missed.value);
+  readonly unseen = computed(() => this.store.warned.value.length + this.#missed.value + this.waiting());
   #audio: AudioContext | undefined;
 
   constructor(
     private readonly store: Store,
     private readonly open: (notice: Notice) => void,
+    /** How many changes wait for the reader's decision. */
+    private readonly waiting: () => number = () => 0,
   ) {}
 
   choose(change: Partial<Choices>): void {
@@ -67,6 +69,12 @@ export class Attention {
     if (notify) void this.#notify(warnings);
   }
 
+  /** Calls an editor to changes that wait for a second person: always with a sound, and by a notification if that is chosen. */
+  call(names: readonly string[]): void {
+    this.sound();
+    if (this.choices.peek().notify) void this.#show(text.notice.waits({ n: names.length }), { tag: "hazardd-drafts", body: names.slice(0, 5).join("\n") }, () => {});
+  }
+
   /** Two tones, as short as they can be and be noticed. */
   sound(): void {
     try {
@@ -88,21 +96,22 @@ export class Attention {
   }
 
   async #notify(warnings: readonly Notice[]): Promise<void> {
-    if (!("Notification" in globalThis) || Notification.permission !== "granted") return;
     const [first] = warnings as readonly [Notice, ...Notice[]];
     const title = warnings.length === 1
       ? text.notice.spoken({ kind: first.kind, severity: severityName(severity(first.hazard.severity_ID)), name: first.hazard.hazard_Name, drill: isDrill(first.hazard) ? "yes" : "no" })
       : text.notice.many({ n: warnings.length, warnings: warnings.length });
-    const options = {
-      tag: warnings.length === 1 ? first.hazard.uuid : "hazardd",
-      body: warnings.length === 1 ? "" : warnings.slice(0, 5).map((n) => n.hazard.hazard_Name).join("\n"),
-      icon: "assets/app-192.png",
-    };
+    const options = { tag: warnings.length === 1 ? first.hazard.uuid : "hazardd", body: warnings.length === 1 ? "" : warnings.slice(0, 5).map((n) => n.hazard.hazard_Name).join("\n") };
+    await this.#show(title, options, () => this.open(first));
+  }
+
+  async #show(title: string, more: { tag: string; body: string }, open: () => void): Promise<void> {
+    if (!("Notification" in globalThis) || Notification.permission !== "granted") return;
+    const options = { ...more, icon: "assets/app-192.png" };
     try {
       const shown = new Notification(title, options);
       shown.onclick = () => {
         window.focus();
-        this.open(first);
+        open();
         shown.close();
       };
     } catch {

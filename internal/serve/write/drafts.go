@@ -131,6 +131,9 @@ func (a *Handlers) drafts(w http.ResponseWriter, r *http.Request, who *auth.Call
 		next.Set("next", fmt.Sprintf("%d.%s", last.Created, last.ID))
 		a.LinkNext(w, r, next)
 	}
+	if rule := a.Edit.Rule(); rule != "" {
+		w.Header().Set("Hazardd-Approval", rule)
+	}
 	list := make([]draft, len(found))
 	for i := range found {
 		if list[i], err = a.draftOf(r.Context(), &found[i]); err != nil {

@@ -1,17 +1,16 @@
 // The editors' forms and confirmations, loaded on demand.
 import { usePage } from "../ui/context";
-import { Drafts } from "./drafts";
 import { HazardForm } from "./hazard";
 import { Held } from "./held";
 import { Joins } from "./joins";
 import { ProductForm } from "./product";
 
 export { Questions } from "./questions";
+export { Review, WaitingBar } from "./waiting";
 
 /** In the list of sources: the work that waits for an editor. */
 export const Waiting = () => (
   <>
-    <Drafts />
     <Held />
     <Joins />
   </>

@@ -216,7 +216,13 @@ export function HazardForm({ task }: { task: Extract<Task, { kind: "new" | "edit
             )}
             {!clash && state && <Meanwhile state={state} />}
             {!clash && <Inputs draft={draft} set={set} faults={faults} state={state} drill={drill} />}
-            <Foot note={note} busy={busy} label={clash ? words.clashSave : task.kind === "edit" || state ? words.save : drill ? words.createDrill : words.create} drill={drill} />
+            <Foot
+              note={note}
+              busy={busy}
+              label={clash ? words.clashSave : task.kind === "edit" || state ? words.save : drill ? words.createDrill : words.create}
+              drill={drill}
+              hint={draft.severity_ID && editing.drafts.value?.waits(draft.severity_ID) === "perhaps" ? words.askPerhaps({ n: editing.drafts.value.rule.value.people }) : ""}
+            />
           </form>
         )}
       {waiting && <WarningQuestion waiting={waiting} drill={drill} busy={busy} no={() => setWaiting(undefined)} yes={() => void send(waiting)} />}
@@ -225,11 +231,12 @@ export function HazardForm({ task }: { task: Extract<Task, { kind: "new" | "edit
 }
 
 /** The end of every form: the error, the save button and the cancel button. */
-export function Foot({ note, busy, label, drill }: { note: string; busy: boolean; label: string; drill: boolean }) {
+export function Foot({ note, busy, label, drill, hint = "" }: { note: string; busy: boolean; label: string; drill: boolean; hint?: string }) {
   const { editing } = usePage();
   return (
     <div class="edit-foot">
       <p role="alert" class="fault">{note}</p>
+      {hint && <p class="hint">{hint}</p>}
       {editing.leaving.value
         ? (
           <div class="edit-buttons" role="group" aria-label={words.discard}>
@@ -463,6 +470,7 @@ function WarningQuestion({ waiting, drill, busy, yes, no }: { waiting: Waiting; 
   const page = usePage();
   const [checked, setChecked] = useState(false);
   const { draft, state } = waiting;
+  const rule = page.editing.drafts.value?.waits("WARNING");
   const { geometry } = geometryOf(draft);
   const shapes = geometry ? [geometry] : geometry === undefined ? (state?.shapes ?? []).filter((s, _, all) => s.role === "alert" || !all.some((x) => x.role === "alert")).map((s) => s.geometry) : [];
   const [towns, setTowns] = useState<readonly string[]>([]);
@@ -487,7 +495,8 @@ function WarningQuestion({ waiting, drill, busy, yes, no }: { waiting: Waiting; 
           {drill && <span class="drill-tag">{text.drill.word}</span>}
         </span>
       </p>
-      <p>{drill ? words.warnDrillText : words.warnRealText}</p>
+      <p>{rule === "yes" ? words.askSecondText : drill ? words.warnDrillText : words.warnRealText}</p>
+      {rule === "perhaps" && <p>{words.askPerhaps({ n: page.editing.drafts.value!.rule.value.people })}</p>}
       <h3>{words.warnArea}</h3>
       <AreaPicture shapes={shapes} places={towns} />
       {!drill && (
@@ -499,7 +508,7 @@ function WarningQuestion({ waiting, drill, busy, yes, no }: { waiting: Waiting; 
       <div class="dialog-buttons">
         <button type="button" onClick={no}>{words.warnBack}</button>
         <button type="button" class={drill ? "drill-button" : "danger"} disabled={busy || (!drill && !checked)} onClick={yes}>
-          {busy ? words.saving : drill ? words.warnGoDrill : words.warnGo}
+          {busy ? words.saving : rule === "yes" ? words.askSecond : drill ? words.warnGoDrill : words.warnGo}
         </button>
       </div>
     </Dialog>

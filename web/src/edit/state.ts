@@ -5,6 +5,7 @@ import { batch, computed, signal } from "@preact/signals";
 import type { Feature, Geometry } from "geojson";
 import type { Change, Hazard, Product, Report } from "../model";
 import type { Store } from "../store";
+import type { Drafts } from "./pending";
 
 export type Task =
   | { readonly kind: "new"; readonly drill: boolean; readonly uuid: string }
@@ -42,6 +43,8 @@ export class Editing {
   /** Whether closing the form would lose input, and whether the form asks about that. */
   readonly dirty = signal(false);
   readonly leaving = signal(false);
+  /** What waits for a second person, once an editor is logged in and its code has come. */
+  readonly drafts = signal<Drafts | undefined>(undefined);
   readonly allowed = computed(() => this.store.past.value === undefined && this.store.api.user !== undefined && this.store.api.user.role !== "reader");
 
   constructor(private readonly store: Store) {

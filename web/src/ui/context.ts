@@ -71,7 +71,7 @@ export class Page {
   ) {
     window.hazarddFirst = undefined;
     this.editing = new Editing(store);
-    this.attention = new Attention(store, (n) => this.open(n.hazard, { zoom: true }));
+    this.attention = new Attention(store, (n) => this.open(n.hazard, { zoom: true }), () => this.editing.drafts.value?.toDecide.value.length ?? 0);
     const dark = media("(prefers-color-scheme: dark)");
     this.reducedMotion = media("(prefers-reduced-motion: reduce)");
     this.narrow = media(NARROW);

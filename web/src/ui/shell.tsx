@@ -24,6 +24,8 @@ const AttentionChoices = later(async () => (await import("./attention")).Attenti
 const Find = forSearchers(async () => (await import("./find")).Find);
 const Form = forEditors(async () => (await import("../edit/forms")).Form);
 const Questions = forEditors(async () => (await import("../edit/forms")).Questions);
+const Review = forEditors(async () => (await import("../edit/forms")).Review);
+const WaitingBar = forEditors(async () => (await import("../edit/forms")).WaitingBar);
 const Users = forEditors(async () => (await import("./users")).Users);
 // These are loaded once the page is drawn, and there before somebody opens them.
 const Panel = later(async () => (await import("./panel")).Panel);
@@ -48,6 +50,7 @@ export function Shell({ logout }: { logout: () => void }) {
       if (e.key === "Escape") {
         if (store.placing.value) store.placing.value = undefined;
         else if (page.chooser.value) page.chooser.value = undefined;
+        else if (page.editing.drafts.value?.open.value) page.editing.drafts.value.open.value = undefined;
         else if (page.editing.task.value) page.editing.leave();
         else if (page.telling.value) page.telling.value = false;
         else if (page.findOpen.value) page.findOpen.value = false;
@@ -62,21 +65,25 @@ export function Shell({ logout }: { logout: () => void }) {
       }
     };
     document.addEventListener("keydown", keys);
+    const over = new AbortController();
+    if (store.api.user && store.api.user.role !== "reader") void again(() => import("../edit/pending"), () => {}, over.signal).then((m) => over.signal.aborted || m?.watch(page, over.signal));
     // Who may edit has the forms at hand, should the connection be lost.
     const forms = store.api.user && store.api.user.role !== "reader" ? setTimeout(() => void Promise.all([import("../edit/forms"), wordsOf("edit")]).catch(() => {}), 3_000) : undefined;
     return () => {
       document.removeEventListener("keydown", keys);
+      over.abort();
       clearTimeout(forms);
     };
   }, []);
   const sheet = page.sheet.value;
   return (
-    <div class={`page sheet-${sheet} ${store.selected.value || page.editing.task.value || page.telling.value ? "has-panel" : ""}`}>
+    <div class={`page sheet-${sheet} ${store.selected.value || page.editing.drafts.value?.open.value || page.editing.task.value || page.telling.value ? "has-panel" : ""}`}>
       <a class="skip" href="#list" onClick={skip("list")}>{text.skipToList}</a>
       <a class="skip" href="#map" onClick={skip("map")}>{text.skipToMap}</a>
       {store.selected.value && <a class="skip" href="#panel" onClick={skip("panel")}>{text.skipToPanel}</a>}
       <Header account={() => setAccount(true)} users={() => setUsers(true)} attention={() => setAttention(true)} logout={logout} />
       <Banners />
+      {page.editing.drafts.value?.any.value && <WaitingBar />}
       <PrintHead />
       <main class="main">
         <aside class="side" aria-label={text.list.title}>
@@ -114,7 +121,7 @@ export function Shell({ logout }: { logout: () => void }) {
             {page.timeOpen.value && <TimeBar />}
           </div>
         </div>
-        {page.editing.task.value ? <Form /> : page.telling.value ? <Tell /> : <Panel />}
+        {page.editing.drafts.value?.open.value ? <Review /> : page.editing.task.value ? <Form /> : page.telling.value ? <Tell /> : <Panel />}
       </main>
       {page.editing.question.value && <Questions />}
       {attention && <AttentionChoices close={() => setAttention(false)} />}
@@ -322,6 +329,7 @@ async function listShown({ store }: Page): Promise<void> {
 function moves(page: Page): boolean {
   const { store, editing } = page;
   return !page.narrow.value || page.findOpen.value || page.legendOpen.value || page.timeOpen.value || page.telling.value || editing.task.value !== undefined ||
+    editing.drafts.value?.open.value !== undefined ||
     store.selected.value !== undefined || store.placing.value !== undefined || store.past.value !== undefined || store.me.value !== undefined ||
     store.filter.value.text.trim() !== "";
 }
@@ -418,7 +426,7 @@ function MapPlace() {
           effect(() => map.setFocus(store.selectedHazard.value, store.hovered.value === undefined ? undefined : store.shown.value.get(store.hovered.value))),
           effect(() => map.setFresh([...store.fresh.value.keys()].map((id) => store.matching.value.get(id)).filter((h): h is Hazard => h !== undefined))),
           effect(() => {
-            const panel = store.selected.value !== undefined || page.editing.task.value !== undefined || page.telling.value;
+            const panel = store.selected.value !== undefined || page.editing.drafts.value?.open.value !== undefined || page.editing.task.value !== undefined || page.telling.value;
             const side = panel && !page.narrow.value ? 420 : 0;
             const bottom = !page.narrow.value ? 0 : panel ? map.map.getContainer().clientHeight * 0.58 : 104;
             map.setCovered(language().dir === "rtl" ? { left: side, right: 0, bottom } : { left: 0, right: side, bottom });
