@@ -2539,6 +2539,146 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/ogc/tiles": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The tilesets
+         * @description OGC API – Tiles. There is one, of the active hazards in the grid `WebMercatorQuad`.
+         */
+        readonly get: operations["listOgcTilesets"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/ogc/tiles/{tileMatrixSetId}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The tileset of a grid
+         * @description Its zooms and layers, and where its tiles are.
+         */
+        readonly get: operations["getOgcTileset"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/ogc/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * A tile of the grid
+         * @description The tile of `/tiles/{z}/{x}/{y}.mvt`, by row and column.
+         */
+        readonly get: operations["getOgcTile"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/ogc/tileMatrixSets": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The grids of tiles */
+        readonly get: operations["listOgcTileMatrixSets"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/ogc/tileMatrixSets/{tileMatrixSetId}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * A grid of tiles
+         * @description Its zooms, in the form of OGC 17-083r4.
+         */
+        readonly get: operations["getOgcTileMatrixSet"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tiles.json": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Where the vector tiles are
+         * @description TileJSON 3.0.0 of the active hazards, for MapLibre, QGIS and others. What is asked for here is in the address of the tiles too. Drills are in them only with
+         *     `category=EXERCISE`.
+         */
+        readonly get: operations["getTileJson"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tiles/{z}/{x}/{y}.mvt": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * A vector tile of the active hazards
+         * @description A Mapbox Vector Tile (2.1) in Web Mercator, with the layers `danger` (the surface of danger: per place only the worst level, equal levels as one area; `severity`, and `worst` for a warning
+         *     of importance 70 or more), `areas` (one feature a hazard; a line where it is only known to be somewhere in a region) and `points`. Drills are in it only with `category=EXERCISE`.
+         *     Its ETag changes when and only when the tile does.
+         */
+        readonly get: operations["getTile"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/ogc/collections": {
         readonly parameters: {
             readonly query?: never;
@@ -2720,7 +2860,8 @@ export interface paths {
         /**
          * The feature service
          * @description A feature service as ArcGIS knows it (GeoServices REST, as ArcGIS Server 10.81 has it), which only reads. Its layers are points, areas and tracks, of active hazards (0, 1, 2) and of
-         *     all (3, 4, 5). Parameters that are not known here are not looked at, unlike elsewhere, unless they would change what is found.
+         *     all (3, 4, 5). Parameters that are not known here are not looked at, unlike elsewhere, unless they would change what is found. Below `/arcgis/rest` a slash may end an address, and a
+         *     document may be asked for by `POST` with a form.
          */
         readonly get: operations["getArcgisService"];
         readonly put?: never;
@@ -2771,6 +2912,34 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/arcgis/rest/services/hazards/FeatureServer/{layer-id}/{object-id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The layer: points, areas and tracks of active hazards (0, 1, 2), and of all (3, 4, 5).
+                 * @example 0
+                 */
+                readonly "layer-id": components["parameters"]["layer-id"];
+                /**
+                 * @description The number of a hazard.
+                 * @example 1
+                 */
+                readonly "object-id": number;
+            };
+            readonly cookie?: never;
+        };
+        /** One feature of a layer */
+        readonly get: operations["getArcgisFeature"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/arcgis/rest/services/hazards/FeatureServer/{layer-id}/query": {
         readonly parameters: {
             readonly query?: never;
@@ -2786,8 +2955,8 @@ export interface paths {
         };
         /**
          * Features of a layer
-         * @description The operation Query of ArcGIS. A hazard is found by its area, on layers of points too. Object ids are the numbers of hazards. An answer has at most 5,000 features, and says
-         *     `exceededTransferLimit` when there are more. Pages by `resultOffset` are each of the list as it is then: where no hazard may be missed, ask for `returnIdsOnly`, and then for `objectIds`.
+         * @description The operation Query of ArcGIS. On layers of points a hazard is found by its point, also where only its region or country is known; on the others by its area. Object ids are the
+         *     numbers of hazards. An answer has at most `maxRecordCount` features (2,000 points; 500 areas or tracks), never fewer while there are more, and then says `exceededTransferLimit`. Pages by `resultOffset` are each of the list as it is then: where no hazard may be missed, ask for `returnIdsOnly`, and then for `objectIds`.
          */
         readonly get: operations["queryArcgisLayer"];
         readonly put?: never;
@@ -7217,6 +7386,28 @@ export interface components {
         };
         /** @description GeoJSON (RFC 7946), as OGC 17-069r4, section 7.17 has it. */
         readonly OgcItem: components["schemas"]["OgcHazard"] | components["schemas"]["OgcPart"];
+        /** @description TileJSON 3.0.0. */
+        readonly TileJson: {
+            readonly tilejson: string;
+            readonly name?: string;
+            readonly description?: string;
+            readonly attribution?: string;
+            readonly scheme?: string;
+            /** @description The address, with `{z}`, `{x}` and `{y}`. */
+            readonly tiles: readonly string[];
+            readonly minzoom: number;
+            readonly maxzoom: number;
+            readonly bounds: readonly number[];
+            readonly vector_layers: readonly {
+                readonly id: string;
+                readonly description?: string;
+                readonly minzoom?: number;
+                readonly maxzoom?: number;
+                readonly fields: {
+                    readonly [key: string]: string;
+                };
+            }[];
+        };
         /** @description A document as ArcGIS Server has it. */
         readonly ArcgisDocument: Record<string, never>;
         readonly ArcgisFeature: {
@@ -7508,6 +7699,36 @@ export interface components {
             content: {
                 readonly "application/json": components["schemas"]["OgcPage"];
                 readonly "text/html": string;
+            };
+        };
+        /** @description The document. */
+        readonly OgcTileDocument: {
+            headers: {
+                readonly ETag: components["headers"]["ETag"];
+                readonly "Cache-Control": components["headers"]["Cache-Control"];
+                readonly Vary: components["headers"]["Vary"];
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": {
+                    readonly [key: string]: unknown;
+                };
+            };
+        };
+        /** @description The tile; without a byte where there is nothing. */
+        readonly VectorTile: {
+            headers: {
+                readonly ETag: components["headers"]["ETag"];
+                readonly "Cache-Control": components["headers"]["Cache-Control"];
+                readonly Vary: components["headers"]["Vary"];
+                readonly "Hazardd-Change": components["headers"]["Hazardd-Change"];
+                readonly "Hazardd-Sources": components["headers"]["Hazardd-Sources"];
+                readonly "Hazardd-View-Age": components["headers"]["Hazardd-View-Age"];
+                readonly "Content-Language": components["headers"]["Content-Language"];
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/vnd.mapbox-vector-tile": unknown;
             };
         };
         /** @description The document, as ArcGIS Server has it. */
@@ -7964,6 +8185,16 @@ export interface components {
          * @example 50
          */
         readonly Limit: number;
+        /**
+         * @description The grid.
+         * @example WebMercatorQuad
+         */
+        readonly tileMatrixSetId: "WebMercatorQuad";
+        /**
+         * @description The only form.
+         * @example json
+         */
+        readonly OgcTileForm: "json";
         /**
          * @description A moment that is past (RFC 3339). The answer is what you would have been answered then: what had been written, with the ends that had come.
          *     Write the zone as `Z`, or its plus as `%2B`.
@@ -13352,6 +13583,11 @@ export interface operations {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
                     readonly Link: components["headers"]["Link"];
+                    /**
+                     * @description What waits on this server: `warnings`, `people=1000000`, or both, separated by `; `. Not there: nothing.
+                     * @example warnings; people=1000000
+                     */
+                    readonly "Hazardd-Approval"?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -13761,6 +13997,281 @@ export interface operations {
             readonly 304: components["responses"]["NotModified"];
             readonly 400: components["responses"]["BadRequest"];
             readonly 403: components["responses"]["InvalidToken"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listOgcTilesets: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The only form.
+                 * @example json
+                 */
+                readonly f?: components["parameters"]["OgcTileForm"];
+                /**
+                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
+                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
+                 *     is translated.
+                 * @example fr-CA,fr
+                 */
+                readonly lang?: components["parameters"]["Lang"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["OgcTileDocument"];
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getOgcTileset: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The grid.
+                 * @example WebMercatorQuad
+                 */
+                readonly tileMatrixSetId: components["parameters"]["tileMatrixSetId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["OgcTileDocument"];
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getOgcTile: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The only form.
+                 * @example mvt
+                 */
+                readonly f?: "mvt" | "application/vnd.mapbox-vector-tile";
+                /**
+                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
+                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
+                 *     is translated.
+                 * @example fr-CA,fr
+                 */
+                readonly lang?: components["parameters"]["Lang"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /**
+                 * @description The grid.
+                 * @example WebMercatorQuad
+                 */
+                readonly tileMatrixSetId: components["parameters"]["tileMatrixSetId"];
+                /**
+                 * @description The zoom.
+                 * @example 4
+                 */
+                readonly tileMatrix: number;
+                /**
+                 * @description The row, from the north.
+                 * @example 5
+                 */
+                readonly tileRow: number;
+                /**
+                 * @description The column, from the west.
+                 * @example 8
+                 */
+                readonly tileCol: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["VectorTile"];
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listOgcTileMatrixSets: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The only form.
+                 * @example json
+                 */
+                readonly f?: components["parameters"]["OgcTileForm"];
+                /**
+                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
+                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
+                 *     is translated.
+                 * @example fr-CA,fr
+                 */
+                readonly lang?: components["parameters"]["Lang"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["OgcTileDocument"];
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getOgcTileMatrixSet: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The grid.
+                 * @example WebMercatorQuad
+                 */
+                readonly tileMatrixSetId: components["parameters"]["tileMatrixSetId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["OgcTileDocument"];
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getTileJson: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
+                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
+                 *     is translated.
+                 * @example fr-CA,fr
+                 */
+                readonly lang?: components["parameters"]["Lang"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The description of the tiles. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TileJson"];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getTile: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
+                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
+                 *     is translated.
+                 * @example fr-CA,fr
+                 */
+                readonly lang?: components["parameters"]["Lang"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /**
+                 * @description The zoom.
+                 * @example 4
+                 */
+                readonly z: number;
+                /**
+                 * @description The column, from the west.
+                 * @example 8
+                 */
+                readonly x: number;
+                /**
+                 * @description The row, from the north.
+                 * @example 5
+                 */
+                readonly y: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["VectorTile"];
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];
@@ -14320,11 +14831,67 @@ export interface operations {
             readonly 503: components["responses"]["Unavailable"];
         };
     };
+    readonly getArcgisFeature: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The form of the answer. */
+                readonly f?: components["parameters"]["ArcgisForm"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /**
+                 * @description The layer: points, areas and tracks of active hazards (0, 1, 2), and of all (3, 4, 5).
+                 * @example 0
+                 */
+                readonly "layer-id": components["parameters"]["layer-id"];
+                /**
+                 * @description The number of a hazard.
+                 * @example 1
+                 */
+                readonly "object-id": number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The hazard, with all fields. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly "Hazardd-Change": components["headers"]["Hazardd-Change"];
+                    readonly "Hazardd-Sources": components["headers"]["Hazardd-Sources"];
+                    readonly "Hazardd-View-Age": components["headers"]["Hazardd-View-Age"];
+                    readonly "Content-Language": components["headers"]["Content-Language"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly feature: Record<string, never>;
+                    };
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
     readonly queryArcgisLayer: {
         readonly parameters: {
             readonly query?: {
                 /**
-                 * @description A condition in SQL on the fields that the layer lists: AND, OR, NOT, comparisons, LIKE, BETWEEN, IN, IS NULL, UPPER, DATE and TIMESTAMP.
+                 * @description A condition in SQL on the fields that the layer lists: AND, OR, NOT, comparisons, LIKE, BETWEEN, IN, IS NULL, UPPER, DATE, TIMESTAMP, CURRENT_TIMESTAMP and INTERVAL.
                  * @example type_ID = 'FLOOD' AND severity_rank >= 4
                  */
                 readonly where?: string;
@@ -14337,12 +14904,12 @@ export interface operations {
                 readonly geometry?: string;
                 /** @description The type of the geometry. */
                 readonly geometryType?: "esriGeometryEnvelope" | "esriGeometryPoint" | "esriGeometryMultipoint" | "esriGeometryPolyline" | "esriGeometryPolygon";
-                /** @description The spatial reference of the geometry: 4326, or 3857 and its other names. */
+                /** @description A spatial reference of the EPSG register: 4326, 3857 and its other names, UTM (326nn, 327nn, 258nn), or a national grid such as 27700, 2154, 3035, 31467. */
                 readonly inSR?: string;
                 /** @description The spatial reference of the answer. */
                 readonly outSR?: string;
                 /** @description How hazards lie to the geometry. */
-                readonly spatialRel?: "esriSpatialRelIntersects" | "esriSpatialRelEnvelopeIntersects";
+                readonly spatialRel?: "esriSpatialRelIntersects" | "esriSpatialRelEnvelopeIntersects" | "esriSpatialRelContains" | "esriSpatialRelWithin" | "esriSpatialRelCrosses" | "esriSpatialRelOverlaps" | "esriSpatialRelTouches";
                 /**
                  * @description A moment in milliseconds since 1970, or two of which one may be null: hazards whose life has some of it.
                  * @example null,1900000000000
@@ -14359,6 +14926,19 @@ export interface operations {
                 readonly returnCountOnly?: boolean;
                 /** @description The numbers of all, up to 20,000. */
                 readonly returnIdsOnly?: boolean;
+                /** @description The box around all, up to 20,000; with returnCountOnly their number too. */
+                readonly returnExtentOnly?: boolean;
+                /** @description With a geometry: hazards at most so far from it. */
+                readonly distance?: number;
+                /** @description The unit of the distance. */
+                readonly units?: "esriSRUnit_Meter" | "esriSRUnit_Kilometer" | "esriSRUnit_StatuteMile" | "esriSRUnit_NauticalMile" | "esriSRUnit_USNauticalMile" | "esriSRUnit_Foot" | "esriSRUnit_SurveyFoot";
+                /** @description The cell of quantizationParameters without a tolerance. */
+                readonly maxAllowableOffset?: number;
+                /**
+                 * @description The grid to which coordinates are rounded, as JSON.
+                 * @example {"mode":"view","originPosition":"upperLeft","tolerance":0.01,"extent":{"xmin":-180,"ymin":-90,"xmax":180,"ymax":90}}
+                 */
+                readonly quantizationParameters?: string;
                 /** @description The distinct values of outFields. */
                 readonly returnDistinctValues?: boolean;
                 /**
@@ -14372,13 +14952,13 @@ export interface operations {
                  */
                 readonly groupByFieldsForStatistics?: string;
                 /**
-                 * @description A field, and ASC or DESC.
+                 * @description Fields, each with ASC or DESC.
                  * @example start_time DESC
                  */
                 readonly orderByFields?: string;
                 /** @description How many are left out before the first. */
                 readonly resultOffset?: number;
-                /** @description The most features; more than 5,000 is 5,000. */
+                /** @description The most features; more than maxRecordCount of the layer is that. */
                 readonly resultRecordCount?: number;
                 /** @description The form of the answer. */
                 readonly f?: "json" | "pjson" | "geojson" | "pbf";
@@ -14453,7 +15033,7 @@ export interface operations {
         readonly requestBody?: {
             readonly content: {
                 readonly "application/x-www-form-urlencoded": {
-                    /** @description A condition in SQL on the fields that the layer lists: AND, OR, NOT, comparisons, LIKE, BETWEEN, IN, IS NULL, UPPER, DATE and TIMESTAMP. */
+                    /** @description A condition in SQL on the fields that the layer lists: AND, OR, NOT, comparisons, LIKE, BETWEEN, IN, IS NULL, UPPER, DATE, TIMESTAMP, CURRENT_TIMESTAMP and INTERVAL. */
                     readonly where?: string;
                     /** @description Numbers of hazards, at most 5,000. */
                     readonly objectIds?: string;
@@ -14466,7 +15046,7 @@ export interface operations {
                      */
                     readonly geometryType?: "esriGeometryEnvelope" | "esriGeometryPoint" | "esriGeometryMultipoint" | "esriGeometryPolyline" | "esriGeometryPolygon";
                     /**
-                     * @description The spatial reference of the geometry: 4326, or 3857 and its other names.
+                     * @description A spatial reference of the EPSG register: 4326, 3857 and its other names, UTM (326nn, 327nn, 258nn), or a national grid such as 27700, 2154, 3035, 31467.
                      * @default 4326
                      */
                     readonly inSR?: string;
@@ -14480,7 +15060,7 @@ export interface operations {
                      * @default esriSpatialRelIntersects
                      * @enum {string}
                      */
-                    readonly spatialRel?: "esriSpatialRelIntersects" | "esriSpatialRelEnvelopeIntersects";
+                    readonly spatialRel?: "esriSpatialRelIntersects" | "esriSpatialRelEnvelopeIntersects" | "esriSpatialRelContains" | "esriSpatialRelWithin" | "esriSpatialRelCrosses" | "esriSpatialRelOverlaps" | "esriSpatialRelTouches";
                     /** @description A moment in milliseconds since 1970, or two of which one may be null: hazards whose life has some of it. */
                     readonly time?: string;
                     /** @description Names of fields, or *. The number of the hazard is always among them. */
@@ -14501,6 +15081,23 @@ export interface operations {
                      */
                     readonly returnIdsOnly?: boolean;
                     /**
+                     * @description The box around all, up to 20,000; with returnCountOnly their number too.
+                     * @default false
+                     */
+                    readonly returnExtentOnly?: boolean;
+                    /** @description With a geometry: hazards at most so far from it. */
+                    readonly distance?: number;
+                    /**
+                     * @description The unit of the distance.
+                     * @default esriSRUnit_Meter
+                     * @enum {string}
+                     */
+                    readonly units?: "esriSRUnit_Meter" | "esriSRUnit_Kilometer" | "esriSRUnit_StatuteMile" | "esriSRUnit_NauticalMile" | "esriSRUnit_USNauticalMile" | "esriSRUnit_Foot" | "esriSRUnit_SurveyFoot";
+                    /** @description The cell of quantizationParameters without a tolerance. */
+                    readonly maxAllowableOffset?: number;
+                    /** @description The grid to which coordinates are rounded, as JSON. */
+                    readonly quantizationParameters?: string;
+                    /**
                      * @description The distinct values of outFields.
                      * @default false
                      */
@@ -14510,7 +15107,7 @@ export interface operations {
                     /** @description The fields by which they are grouped. */
                     readonly groupByFieldsForStatistics?: string;
                     /**
-                     * @description A field, and ASC or DESC.
+                     * @description Fields, each with ASC or DESC.
                      * @default hazard_ID
                      */
                     readonly orderByFields?: string;
@@ -14519,10 +15116,7 @@ export interface operations {
                      * @default 0
                      */
                     readonly resultOffset?: number;
-                    /**
-                     * @description The most features; more than 5,000 is 5,000.
-                     * @default 5000
-                     */
+                    /** @description The most features; more than maxRecordCount of the layer is that. */
                     readonly resultRecordCount?: number;
                     /**
                      * @description The form of the answer.
@@ -14587,7 +15181,7 @@ export interface operations {
         readonly requestBody?: {
             readonly content: {
                 readonly "application/x-www-form-urlencoded": {
-                    /** @description A condition in SQL on the fields that the layer lists: AND, OR, NOT, comparisons, LIKE, BETWEEN, IN, IS NULL, UPPER, DATE and TIMESTAMP. */
+                    /** @description A condition in SQL on the fields that the layer lists: AND, OR, NOT, comparisons, LIKE, BETWEEN, IN, IS NULL, UPPER, DATE, TIMESTAMP, CURRENT_TIMESTAMP and INTERVAL. */
                     readonly where?: string;
                     /** @description Numbers of hazards, at most 5,000. */
                     readonly objectIds?: string;
@@ -14600,7 +15194,7 @@ export interface operations {
                      */
                     readonly geometryType?: "esriGeometryEnvelope" | "esriGeometryPoint" | "esriGeometryMultipoint" | "esriGeometryPolyline" | "esriGeometryPolygon";
                     /**
-                     * @description The spatial reference of the geometry: 4326, or 3857 and its other names.
+                     * @description A spatial reference of the EPSG register: 4326, 3857 and its other names, UTM (326nn, 327nn, 258nn), or a national grid such as 27700, 2154, 3035, 31467.
                      * @default 4326
                      */
                     readonly inSR?: string;
@@ -14614,7 +15208,7 @@ export interface operations {
                      * @default esriSpatialRelIntersects
                      * @enum {string}
                      */
-                    readonly spatialRel?: "esriSpatialRelIntersects" | "esriSpatialRelEnvelopeIntersects";
+                    readonly spatialRel?: "esriSpatialRelIntersects" | "esriSpatialRelEnvelopeIntersects" | "esriSpatialRelContains" | "esriSpatialRelWithin" | "esriSpatialRelCrosses" | "esriSpatialRelOverlaps" | "esriSpatialRelTouches";
                     /** @description A moment in milliseconds since 1970, or two of which one may be null: hazards whose life has some of it. */
                     readonly time?: string;
                     /** @description Names of fields, or *. The number of the hazard is always among them. */
@@ -14635,6 +15229,23 @@ export interface operations {
                      */
                     readonly returnIdsOnly?: boolean;
                     /**
+                     * @description The box around all, up to 20,000; with returnCountOnly their number too.
+                     * @default false
+                     */
+                    readonly returnExtentOnly?: boolean;
+                    /** @description With a geometry: hazards at most so far from it. */
+                    readonly distance?: number;
+                    /**
+                     * @description The unit of the distance.
+                     * @default esriSRUnit_Meter
+                     * @enum {string}
+                     */
+                    readonly units?: "esriSRUnit_Meter" | "esriSRUnit_Kilometer" | "esriSRUnit_StatuteMile" | "esriSRUnit_NauticalMile" | "esriSRUnit_USNauticalMile" | "esriSRUnit_Foot" | "esriSRUnit_SurveyFoot";
+                    /** @description The cell of quantizationParameters without a tolerance. */
+                    readonly maxAllowableOffset?: number;
+                    /** @description The grid to which coordinates are rounded, as JSON. */
+                    readonly quantizationParameters?: string;
+                    /**
                      * @description The distinct values of outFields.
                      * @default false
                      */
@@ -14644,7 +15255,7 @@ export interface operations {
                     /** @description The fields by which they are grouped. */
                     readonly groupByFieldsForStatistics?: string;
                     /**
-                     * @description A field, and ASC or DESC.
+                     * @description Fields, each with ASC or DESC.
                      * @default hazard_ID
                      */
                     readonly orderByFields?: string;
@@ -14653,10 +15264,7 @@ export interface operations {
                      * @default 0
                      */
                     readonly resultOffset?: number;
-                    /**
-                     * @description The most features; more than 5,000 is 5,000.
-                     * @default 5000
-                     */
+                    /** @description The most features; more than maxRecordCount of the layer is that. */
                     readonly resultRecordCount?: number;
                     /**
                      * @description The form of the answer.
