@@ -3,6 +3,7 @@ import { expect, expectAccessible, isPhone, open, panel, reader, row, select, te
 
 /** A point of the map that neither the list nor the form covers, in the page's pixels. */
 async function free(page: BrowserPage): Promise<{ x: number; y: number }> {
+  await page.locator("#map canvas").waitFor(); // the map's code comes after the list
   const box = (await page.locator("#map").boundingBox())!;
   return isPhone(page) ? { x: box.x + 120, y: box.y + 110 } : { x: box.x + 250, y: box.y + box.height / 2 };
 }

@@ -36,6 +36,17 @@ async function expectDrawn(page: BrowserPage): Promise<void> {
 }
 
 test.beforeEach(({ page }) => test.skip(!isPhone(page), "a wide window begins with the map"));
+// Who saves bytes keeps the picture until it is touched.
+test.beforeEach(({ page }, info) => (info.title.endsWith("by itself") ? undefined : page.addInitScript(() => Object.defineProperty(navigator, "connection", { value: { saveData: true } }))));
+
+test("the map follows the picture by itself", { tag: "@slow" }, async ({ page, server }) => {
+  await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING", area: coast });
+  await page.goto("/");
+  await expect(page.locator("#list .row-name")).toHaveText(["Flood - Old Harbour"]);
+  await expect(page.locator("#list .row").first()).toBeInViewport({ ratio: 1 });
+  await expect(page.locator("#map canvas")).toBeVisible({ timeout: 60_000 });
+  await expect(picture(page)).toHaveCount(0, { timeout: 60_000 });
+});
 
 test("a phone begins with a picture of the map, which a touch makes move", { tag: "@slow" }, async ({ page, server }) => {
   await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING", area: coast });

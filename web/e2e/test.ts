@@ -70,8 +70,6 @@ export async function open(page: BrowserPage, hash = "", account: Account = edit
   await page.getByLabel("Password").fill(account.password);
   await page.getByRole("button", { name: "Log in" }).click();
   await expect(page.getByRole("button", { name: /^Live/ })).toBeVisible();
-  // On a phone the list is a sheet that shows its head alone.
-  if (isPhone(page)) await page.getByRole("button", { name: "Make the list larger" }).click();
 }
 
 export const isPhone = (page: BrowserPage): boolean => page.viewportSize()!.width < 760;

@@ -300,14 +300,15 @@ export class Api {
     const timer = o.timeout === 0 ? undefined : setTimeout(() => limit.abort(), o.timeout ?? TIMEOUT);
     const signal = o.signal ? AbortSignal.any([o.signal, limit.signal]) : limit.signal;
     try {
-      // no-store: this module handles conditional requests itself, and restricted data stays out of
-      // the browser's cache.
+      // With a login what is read may be restricted, and stays out of the browser's cache. Without one
+      // the browser keeps it, and asks with its tag after a reload; a request with a tag of its own is
+      // not kept.
       const asked = Date.now();
       const answer = await this.fetch(this.base + path, {
         method: o.method ?? "GET",
         headers,
         signal,
-        cache: "no-store",
+        cache: this.#login || !this.open ? "no-store" : "default",
         credentials: "same-origin",
         ...(body === undefined ? {} : { body }),
       });

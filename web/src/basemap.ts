@@ -77,7 +77,7 @@ export function basemapStyle(theme: "light" | "dark"): StyleSpecification {
     "source-layer": layer,
     filter,
     layout: { "text-field": ["get", "name"], ...layout },
-    paint: { "text-color": colour, "text-halo-color": halo, "text-halo-width": 1.2, "text-halo-blur": 0.4 },
+    paint: { "text-color": colour, "text-halo-color": halo, "text-halo-width": layer === "city" ? 2.4 : 1.2, "text-halo-blur": 0.4 },
   });
   return {
     version: 8,

@@ -5,6 +5,12 @@ import type { View } from "./url";
 /** A phone. */
 export const NARROW = "(max-width: 760px)";
 
+/** Whether the reader has asked for few bytes: then a phone keeps the picture until it is touched. */
+export const saves = (): boolean => (navigator as { readonly connection?: { readonly saveData?: boolean } }).connection?.saveData === true;
+
+/** The height of the map on a phone's first screen, above the list; CSS pixels, as in style.css. */
+export const ABOVE = 266;
+
 /** Whose data the picture shows. */
 export const CREDITS = "Natural Earth, GeoNames (CC BY 4.0)";
 

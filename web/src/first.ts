@@ -1,6 +1,6 @@
 // The first script of the page, small and without others: it asks for what the page needs next while the page's own script comes, and on a phone
 // that may read without a login, shows the picture of the map. scripts/first.mjs builds it, and writes the languages into it.
-import { addressOf, canShow, CREDITS, NARROW, sizeFor, type Drawn } from "./begin";
+import { ABOVE, addressOf, canShow, CREDITS, NARROW, sizeFor, type Drawn } from "./begin";
 import { best } from "./language";
 import { moment } from "./instant";
 import { lastView, parse } from "./url";
@@ -38,7 +38,7 @@ if (
 ) {
   const theme = stored("hazardd.theme");
   const dark = theme === "dark" || (theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
-  const size = sizeFor({ width: innerWidth, height: innerHeight - 52 /* the header */ }, undefined);
+  const size = sizeFor({ width: innerWidth, height: ABOVE }, undefined);
   const address = addressOf(last, filter, dark, size);
   const place = document.createElement("div");
   place.className = "first";
@@ -49,7 +49,7 @@ if (
 }
 
 async function draw(address: string, place: HTMLElement): Promise<Drawn | undefined> {
-  const answer = await fetch(base + address, { cache: "no-store", credentials: "same-origin", priority: "high" });
+  const answer = await fetch(base + address, { credentials: "same-origin", priority: "high" });
   if (!answer.ok) return undefined;
   const at = Date.parse(answer.headers.get("Date") ?? "") || Date.now(); // of a shared cache, when it was made
   const svg = await answer.text();

@@ -4,6 +4,7 @@ import { render } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { again } from "./again";
 import { Api } from "./api";
+import { saves } from "./begin";
 import { forget } from "./edit/state";
 import { browser, follow } from "./live";
 import { Areas } from "./map/areas";
@@ -34,6 +35,8 @@ api.onEnded = () => {
   user.value = undefined;
 };
 
+/** How long the whole list waits for the first rows, milliseconds. */
+const FIRST_WAIT = 3_000;
 /** The view that is shown without a connection. */
 const kept = signal<Kept | undefined>(undefined);
 
@@ -89,15 +92,24 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
         // In another language the texts of all that is shown are others.
         following.abort();
         following = new AbortController();
-        void follow(api, store, AbortSignal.any([over.signal, following.signal]), browser);
+        const until = AbortSignal.any([over.signal, following.signal]);
+        // The first rows before the whole list, which takes a slow line seconds.
+        const begun = store.loaded.peek() ? Promise.resolve() : Promise.race([page.summaries.begin(store.filter.peek(), until), browser.pause(FIRST_WAIT, until)]);
+        void begun.then(() => (until.aborted ? undefined : follow(api, store, until, browser)));
         store.reread();
       }),
+      effect(() => {
+        wish.value;
+        store.live.value;
+        if (!old && store.loaded.value) page.summaries.changed();
+      }),
+      () => page.summaries.end(),
       effect(() => {
         if (!old && store.order.value === "importance") void store.importance.changed();
       }),
       effect(() => {
-        sources.value; // the list of sources shows the result
-        void store.readSources();
+        // The list of sources shows the result; it is asked for once the hazards are there.
+        if (sources.value !== undefined) void store.readSources();
       }),
       effect(() => {
         const past = store.past.value;
@@ -161,15 +173,15 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
 }
 
 /**
- * Starts to load what can wait until the list is shown: coverage and notification channels. On a
- * phone they also wait for the picture of the map. Returns a function that stops it.
+ * Starts to load what can wait until the list is shown and the map is drawn: coverage and notification
+ * channels. Returns a function that stops it.
  */
 function afterList(page: Page): () => void {
   const { store } = page;
   const over = new AbortController();
   let begun = false;
   const stop = effect(() => {
-    if (begun || !store.loaded.value || page.narrow.peek() && !page.moving.value && !page.pictured.value) return;
+    if (begun || !store.loaded.value || !page.drawn.value && !page.mapFailed.value && !(page.pictured.value && saves())) return;
     begun = true;
     void again(() => import("./coverage"), () => {}, over.signal).then((code) => code?.follow(page, over.signal, { meets, touches }));
     if (api.user || open === "public") void page.findChannels();

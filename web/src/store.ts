@@ -4,7 +4,7 @@ import { batch, computed, signal } from "@preact/signals";
 import type { Feature } from "geojson";
 import { LoggedOutError, LostError, Problem, type Api } from "./api";
 import { merge, mergeSome, raised, type Diff, type Hazards } from "./diff";
-import { isFiltering, matcher, noFilter, type Bounds, type Filter } from "./filter";
+import { isFiltering, matcher, noFilter, within, type Bounds, type Filter } from "./filter";
 import { freshness, trust, type Freshness } from "./freshness";
 import { Latest } from "./latest";
 import type { Areas } from "./map/areas";
@@ -63,7 +63,7 @@ const noHazards: Hazards = new Map();
  * From this zoom on, the reader looks at a particular place: hazards at the middle of the window
  * come first.
  */
-const PLACE_ZOOM = 5;
+const PLACE_ZOOM = 9;
 
 function split<T>(list: readonly T[], test: (x: T) => boolean): readonly [T[], T[]] {
   const out: [T[], T[]] = [[], []];
@@ -125,6 +125,14 @@ export class Store implements Sink {
   /** Where the reader is, if they have said so; it never leaves this page. Else distances are from the middle of the map. */
   readonly me = signal<readonly [longitude: number, latitude: number] | undefined>(undefined);
   readonly from = computed(() => this.me.value ?? this.view.value?.center);
+  /** A place that the reader has searched for. */
+  readonly searched = signal<readonly [longitude: number, latitude: number] | undefined>(undefined);
+  /** The place that the reader asks about: searched or located and in the window, or what they look at from near; undefined: none. */
+  readonly place = computed(() => {
+    const [bounds, view] = [this.bounds.value, this.view.value];
+    for (const at of [this.searched.value, this.me.value]) if (at && bounds && within(bounds, ...at)) return at;
+    return view && view.zoom >= PLACE_ZOOM ? view.center : undefined;
+  });
   readonly order = signal<Order>("importance");
   readonly importance: Importance;
   /** The order that the reader chose. */
@@ -152,11 +160,11 @@ export class Store implements Sink {
   /** In the chosen order. Drills are separate, in `exercises`, and never count as real. */
   readonly sorted = computed(() => this.#real.follow(this.matching.value, this.by.value));
   readonly exercises = computed(() => this.#drills.follow(this.matching.value, this.by.value));
-  /** Those that contain the middle of the map's window. */
+  /** Those that contain the place that the reader asks about. */
   readonly here = computed<ReadonlySet<Hazard>>(() => {
-    const [longitude, latitude] = this.view.value?.center ?? [0, 0];
+    const place = this.place.value;
     this.areas.news.value;
-    return new Set(this.view.value ? [...this.matching.value.values()].filter((h) => this.areas.contains(h, longitude, latitude)) : []);
+    return new Set(place ? [...this.matching.value.values()].filter((h) => this.areas.contains(h, ...place)) : []);
   });
   readonly inWindow = computed(() => this.#within(this.sorted.value));
   readonly exercisesInWindow = computed(() => this.#within(this.exercises.value));
@@ -242,7 +250,7 @@ export class Store implements Sink {
     // What is only possibly here comes after all that is here for certain.
     const possible = list.filter((h) => this.areas.knownAs(h));
     if (possible[0]) return [...this.#within(list.filter((h) => !this.areas.knownAs(h))), ...possible.filter((h) => this.areas.touches(h, b))];
-    if (order === "time" || order === "distance" || (order === "importance" && (this.view.value?.zoom ?? 0) < PLACE_ZOOM)) return list.filter((h) => here.has(h) || this.areas.touches(h, b));
+    if (order === "time" || order === "distance") return list.filter((h) => here.has(h) || this.areas.touches(h, b));
     return [...list.filter((h) => here.has(h)), ...list.filter((h) => !here.has(h) && this.areas.touches(h, b))];
   }
 

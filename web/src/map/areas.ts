@@ -135,6 +135,13 @@ export class Areas {
     return known !== undefined && known.boxes.some((b) => meets(here, b)) && known.shapes.some((s) => contains(s.geometry, [x, latitude]));
   }
 
+  /** The hazards that may be at a place, by their boxes. */
+  about(longitude: number, latitude: number): Hazard[] {
+    this.news.value; // who computes by it computes again
+    const x = ((((longitude + 180) % 360) + 360) % 360) - 180;
+    return [...this.#all.values()].filter((h) => this.#known.get(h.hazard_ID)?.boxes.some((b) => meets([x, latitude, x, latitude], b))).slice(0, AT_ONCE);
+  }
+
   /** Whether a hazard has an area, or is somewhere in one, as far as is known. */
   has(h: Hazard): boolean {
     return this.#known.get(h.hazard_ID)?.boxes.some((b) => b[0] !== b[2] || b[1] !== b[3]) ?? false;

@@ -1,10 +1,11 @@
 // The pictures that the map draws with: the service's symbols, and what it draws itself. All are made when first needed, at the screen's
 // density, and kept for as long as the page lives.
-import { symbolAddress, severities, severity, severityCode, type Severity } from "../model";
+import { symbolAddress, severity, severityCode, type Severity } from "../model";
 import { number, text } from "../words";
+import { EDGES, paintPattern } from "./surface";
 
 /** The edge of a hazard's symbol on the map, in CSS pixels. */
-export const SYMBOL = 36;
+export const SYMBOL = 44;
 /** Around the symbol, for the hatched ring of a drill. */
 const MARGIN = 7;
 /** Beneath it, for the word. */
@@ -135,83 +136,24 @@ function symbol(category: string, s: Severity, picture: CanvasImageSource | unde
   });
 }
 
-/** The levels of a cluster as parts of its ring, from its top clockwise, the most severe first: where each begins and ends, in turns. */
-export function parts(counts: readonly number[]): { readonly rank: number; readonly from: number; readonly to: number }[] {
-  const total = counts.reduce((a, b) => a + b, 0);
-  // What is worst is seen, even if it is one of hundreds.
-  const LEAST = 1 / 12;
-  const shares = counts.map((n) => (n === 0 ? 0 : Math.max(n / total, LEAST)));
-  const sum = shares.reduce((a, b) => a + b, 0);
-  let from = 0;
-  return shares
-    .map((share, rank) => ({ rank, share: share / sum }))
-    .reverse()
-    .filter(({ share }) => share > 0)
-    .map(({ rank, share }) => ({ rank, from, to: from += share }));
-}
-
-/**
- * A cluster: how many in all, the levels as parts of its ring, and how many of the worst in letters. Real ones are squares with round corners,
- * drills are striped. The counts are by rank, the least severe first.
- */
-export function cluster(counts: readonly number[], drill: boolean): Picture {
-  const count = counts.reduce((a, b) => a + b, 0);
-  const rank = counts.reduce((worst, n, i) => (n > 0 ? i : worst), 0);
-  const s = severities[rank] ?? severities[0]!;
-  const label = short(count);
-  const edge = count < 10 ? 34 : count < 100 ? 38 : 46;
-  const room = 10;
-  const word = drill ? text.drill.word : counts[rank] === count ? severityCode(s) : `${short(counts[rank] ?? 0)} ${severityCode(s)}`;
-  const width = Math.max(edge + 4, drill ? 68 : 56);
-  return draw(width, edge + 2 * room, (c) => {
-    const x = (width - edge) / 2 + 1;
-    const y = room + 1;
-    const e = edge - 2;
-    c.save();
+/** How many more of its level a symbol stands for. */
+function more(n: number): Picture {
+  const words = `+${short(n)}`;
+  const height = 20;
+  const width = 14 + 8 * words.length;
+  return draw(width, height, (c) => {
     c.beginPath();
-    c.roundRect(x, y, e, e, e * 0.32);
-    if (drill) {
-      c.fillStyle = stripes(c);
-      c.fill();
-    } else {
-      c.clip();
-      for (const p of parts(counts)) {
-        c.beginPath();
-        c.moveTo(x + e / 2, y + e / 2);
-        c.arc(x + e / 2, y + e / 2, e, (p.from - 0.25) * 2 * Math.PI, (p.to - 0.25) * 2 * Math.PI);
-        c.closePath();
-        c.fillStyle = (severities[p.rank] ?? severities[0]).colour;
-        c.fill();
-        if (p.to - p.from < 1) {
-          c.lineWidth = 1;
-          c.strokeStyle = "#10181f";
-          c.stroke();
-        }
-      }
-    }
-    c.restore();
-    c.beginPath();
-    c.roundRect(x, y, e, e, e * 0.32);
-    c.lineWidth = 1.5;
-    c.strokeStyle = "#10181f";
-    c.stroke();
-    const ring = drill ? 6 : 5;
-    c.beginPath();
-    c.roundRect(x + ring, y + ring, e - 2 * ring, e - 2 * ring, (e - 2 * ring) * 0.28);
+    c.roundRect(1, 1, width - 2, height - 2, height / 2 - 1);
     c.fillStyle = "#16202a";
     c.fill();
-    if (drill) {
-      c.lineWidth = 3;
-      c.strokeStyle = s.colour;
-      c.stroke();
-    }
+    c.lineWidth = 1.5;
+    c.strokeStyle = "#ffffff";
+    c.stroke();
     c.fillStyle = "#ffffff";
-    c.font = `700 ${label.length > 3 ? 12 : 14}px ${FONT}`;
+    c.font = `700 12px ${FONT}`;
     c.textAlign = "center";
     c.textBaseline = "middle";
-    c.fillText(label, width / 2, y + e / 2 - 1);
-    if (drill) tag(c, word, width / 2, y + e + 2, "#000000", "#ffffff", 9);
-    else tag(c, word, width / 2, y + e, s.colour, s.ink, 9);
+    c.fillText(words, width / 2, height / 2 + 0.5);
   });
 }
 
@@ -245,50 +187,14 @@ function gap(dark: boolean): Picture {
   });
 }
 
-/** The fill of an area: each severity has stripes of its own direction and density, so that colour is not alone. */
-export function pattern(s: Severity, drill: boolean): Picture {
-  const size = 16;
-  return draw(size, size, (c) => {
-    c.globalAlpha = 0.16;
-    c.fillStyle = s.colour;
-    c.fillRect(0, 0, size, size);
-    c.globalAlpha = 0.5;
-    c.strokeStyle = drill ? "#000000" : s.colour;
-    const diagonal = (step: number, width: number, up: boolean) => {
-      c.lineWidth = width;
-      for (let x = -size; x <= 2 * size; x += step) {
-        c.beginPath();
-        c.moveTo(x, up ? size : 0);
-        c.lineTo(x + size, up ? 0 : size);
-        c.stroke();
-      }
-    };
-    if (drill) {
-      diagonal(8, 2.5, true);
-      return;
-    }
-    switch (s.id) {
-      case "WARNING":
-        diagonal(8, 2, true);
-        diagonal(8, 2, false);
-        break;
-      case "WATCH":
-        diagonal(8, 2, true);
-        break;
-      case "ADVISORY":
-        diagonal(16, 2, false);
-        break;
-      case "INFORMATION":
-        c.fillStyle = s.colour;
-        for (const [x, y] of [[4, 4], [12, 12]] as const) {
-          c.beginPath();
-          c.arc(x, y, 1.4, 0, 2 * Math.PI);
-          c.fill();
-        }
-        break;
-      default:
-        break;
-    }
+/** The pattern in the fill of a level. */
+function pattern(level: string, theme: "light" | "dark"): Picture {
+  const edge = EDGES[level === "WATCH" ? "WATCH" : "ADVISORY"];
+  return draw(edge, edge, (c) => {
+    c.beginPath();
+    c.rect(0, 0, edge, edge);
+    c.clip();
+    paintPattern(c, level, theme);
   });
 }
 
@@ -298,20 +204,19 @@ export class Images {
   readonly #asked = new Map<string, Promise<void>>();
 
   static symbolId = (type: string, category: string, severityId: string): string => `symbol|${type}|${category}|${severityId}`;
-  static patternId = (severityId: string, drill: boolean): string => `pattern|${severityId}|${drill ? 1 : 0}`;
 
   /** The picture of an id now; `better` is called once if one comes from the server later. Undefined: not one of ours. */
   make(id: string, better: (picture: Picture) => void): Picture | undefined {
     const [kind, a, b, c] = id.split("|");
     switch (kind) {
-      case "cluster": // cluster|how many of each level, the least severe first|drill
-        return cluster((a ?? "").split(",").map(Number), b === "1");
+      case "more": // more|how many
+        return more(Number(a));
       case "gap":
         return gap(a === "dark");
       case "ring":
         return ring();
-      case "pattern":
-        return pattern(severity(a ?? ""), b === "1");
+      case "surface": // surface|level|theme
+        return pattern(a ?? "", b === "dark" ? "dark" : "light");
       case "symbol": {
         const kept = this.#symbols.get(id);
         const s = severity(c ?? "");

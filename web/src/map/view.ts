@@ -2,17 +2,21 @@
 import maplibregl, { type ExpressionSpecification, type FilterSpecification, type GeoJSONSource, type LayerSpecification, type MapGeoJSONFeature } from "maplibre-gl";
 import workerAddress from "maplibre-gl/dist/maplibre-gl-csp-worker.js?url";
 import type { Feature, FeatureCollection, Geometry, Point } from "geojson";
-import { basemapStyle, registerBasemap } from "../basemap";
+import { basemapStyle, registerBasemap, strong } from "../basemap";
 import { contains } from "../geometry";
-import { between, isEmpty, type Hazards } from "../diff";
-import type { Bounds } from "../filter";
-import { isDrill, severities, severity, type Hazard } from "../model";
+import type { Api } from "../api";
+import { isEmpty, between, type Hazards } from "../diff";
+import type { Bounds, Filter } from "../filter";
+import { isDrill, severity, type Hazard } from "../model";
+import { byImportance } from "../order";
 import { language, text, type Language } from "../words";
 import type { Town } from "../towns";
 import type { View } from "../url";
 import type { Streets } from "../streets";
 import type { Area } from "./areas";
+import { place, type Placed, type Spot } from "./crowd";
 import { Images, SYMBOL } from "./images";
+import { FOUND, Surface } from "./surface";
 
 maplibregl.setWorkerUrl(workerAddress);
 registerBasemap(maplibregl);
@@ -40,9 +44,28 @@ export interface Listener {
   hovered(id: number | undefined, place: Place): void;
   /** A click when places are asked for; false: they are not. */
   placed(longitude: number, latitude: number): boolean;
+  /** Whether parts of the surface of danger that are wanted have not come. */
+  lacking(are: boolean): void;
 }
 
-type HazardProperties = { id: number; icon: string; rank: number };
+/** What the map shows. */
+export interface Shown {
+  /** Those that pass the filter. */
+  readonly hazards: Hazards;
+  readonly filter: Filter;
+  /** The moment, milliseconds; undefined: now. */
+  readonly at: number | undefined;
+  /** The places of the hazards by importance, from 0; empty: not known. */
+  readonly places: ReadonlyMap<number, number>;
+  /** From 0 to 100; undefined: not known. */
+  readonly importance: (h: Hazard) => number | undefined;
+  /** Whether a hazard has an area, which its surface shows. */
+  readonly hasArea: (h: Hazard) => boolean;
+  /** The region that a hazard is only known to be somewhere in. */
+  readonly knownAs: (h: Hazard) => string | undefined;
+}
+
+type HazardProperties = { id: number; icon: string; size: number; sort: number; more: number; where: string };
 type HazardFeature = Feature<Point, HazardProperties>;
 
 /** Here the ground ends: closer than this the basemap shows nothing but a coast that is too smooth. */
@@ -52,39 +75,48 @@ const STREETS_FROM = 7;
 const BEYOND = 3;
 /** No archive ends deeper. Until the operator's has been read, a link may lead so far. */
 const STREETS_END = 20;
-/** From here on hazards stand alone. */
-const CLUSTER_MAX_ZOOM = 10;
-/** Pictures of clusters that are kept. */
-const CLUSTER_PICTURES = 1_500;
+/** Symbols are placed anew when the zoom differs so much from that for which they were. */
+const STEP = 0.5;
+/** Hazards of one place that a touch lists. */
+const LISTED = 100;
+/** Pictures of numbers that are kept. */
+const NUMBERS = 1_500;
+/** From this importance on a hazard always has a symbol, the largest; and from that on a larger one. */
+const WORST = 70;
+const SEVERE = 50;
+/** Edges of symbols, CSS pixels. */
+const SIZES = [44, 32, 24, 18] as const;
+/** From this zoom on everything has a symbol; farther away what is mild has a small one, and none where its area says the same. */
+const CLOSE = 5;
 /** What is nearer to the edge, in CSS pixels, does not count as in view. */
 const MARGIN = 50;
+/** An area smaller than this, in CSS pixels, is brought nearer when it is selected. */
+const SEEN = 48;
 const empty: FeatureCollection = { type: "FeatureCollection", features: [] };
 // Drills are drawn first: none may cover what is real.
 const HAZARD_SOURCES = ["drills", "hazards"] as const;
-const PICKED = HAZARD_SOURCES.flatMap((s) => [s, `${s}-clusters`]);
-const AREA_LAYERS = ["areas-fill", "areas-track"];
-
-function feature(h: Hazard): HazardFeature {
-  return {
-    type: "Feature",
-    id: h.hazard_ID,
-    geometry: { type: "Point", coordinates: [h.longitude, h.latitude] },
-    properties: { id: h.hazard_ID, icon: Images.symbolId(h.type_ID, h.category_ID, h.severity_ID), rank: severity(h.severity_ID).rank },
-  };
-}
+const SELECTED = ["areas-selected-halo", "areas-selected"];
+const PICKED = HAZARD_SOURCES.flatMap((s) => [s, `${s}-more`]);
 
 export class MapView {
   readonly map: maplibregl.Map;
   readonly #images = new Images();
-  readonly #clusters: string[] = [];
+  readonly #numbers: string[] = [];
+  readonly #surface: Surface;
   #ready = false;
   #gaps = false;
   #theme: Theme;
   #language = language();
-  #hazards: Hazards = new Map();
+  #shown: Shown | undefined;
+  /** The symbols, by the hazard that each shows, and the zoom for which they are placed. */
+  #placed: ReadonlyMap<number, Placed> = new Map();
+  #sizes: Map<number, number> = new Map();
+  /** The nearest zoom. */
+  #most = MAX_ZOOM;
+  #zoom = 0;
   readonly #areas = new Map<number, Area>();
-  #focus: readonly Feature[] = [];
-  #fresh: readonly Feature[] = [];
+  #focused: readonly (readonly [Hazard, string])[] = [];
+  #fresh: readonly Hazard[] = [];
   #draft: FeatureCollection = empty;
   #me: readonly Feature[] = [];
   #gapsShown: readonly Feature[] = [];
@@ -98,17 +130,21 @@ export class MapView {
   constructor(
     container: HTMLElement,
     private readonly listener: Listener,
-    options: { theme: Theme; view: View | undefined; reducedMotion: () => boolean },
+    options: { api: Pick<Api, "request">; theme: Theme; view: View | undefined; reducedMotion: () => boolean },
   ) {
     this.#theme = options.theme;
+    this.#surface = new Surface(options.api, (are) => listener.lacking(are));
+    maplibregl.addProtocol("hazards", this.#surface.load);
     this.#reducedMotion = options.reducedMotion;
+    if (this.#said) this.#most = STREETS_END;
     const map = (this.map = new maplibregl.Map({
       container,
       style: basemapStyle(options.theme),
       center: options.view ? [...options.view.center] : [-40, 22],
       zoom: options.view?.zoom ?? startZoom(container),
-      maxZoom: this.#said ? STREETS_END : MAX_ZOOM,
-      minZoom: 0.3,
+      maxZoom: this.#most,
+      minZoom: -1,
+      transformConstrain: (at, zoom) => inWorld(at, Math.min(zoom, this.#most), container),
       attributionControl: { compact: true },
       dragRotate: false,
       pitchWithRotate: false,
@@ -120,9 +156,12 @@ export class MapView {
     map.touchZoomRotate.disableRotation();
     map.keyboard.disableRotation();
     map.addControl(new maplibregl.ScaleControl({ maxWidth: 110 }), "bottom-left");
+    // On a phone the credits would cover the map: a touch opens them again.
+    if (container.clientWidth < 640) void map.once("idle", () => container.querySelector(".maplibregl-ctrl-attrib")?.classList.remove("maplibregl-compact-show"));
     map.on("style.load", () => this.#install());
     map.on("styleimagemissing", ({ id }) => this.#image(id));
     map.on("moveend", () => this.#moved());
+    map.on("zoom", () => Math.abs(map.getZoom() - this.#zoom) >= STEP && this.#settle());
     map.on("idle", () => this.listener.settled());
     map.on("error", (e) => {
       // A part of the map that did not come leaves a gap, which is filled when the connection is back; the page tells of that.
@@ -139,6 +178,7 @@ export class MapView {
   readonly #overlays = new Map<string, (map: maplibregl.Map, before: string) => void>();
 
   remove(): void {
+    this.#surface.end();
     this.map.remove();
   }
 
@@ -158,25 +198,61 @@ export class MapView {
     this.map.setStyle(basemapStyle(this.#theme), { diff: false });
   }
 
-  /** Draws these hazards. What is as before is not drawn again. */
-  setHazards(hazards: Hazards): void {
-    const diff = between(this.#hazards, hazards);
-    this.#hazards = hazards;
-    if (!this.#ready || isEmpty(diff)) return;
-    const changes = diff.added.length + diff.changed.length + diff.removed.length;
-    if (changes > Math.max(200, hazards.size / 2)) {
-      for (const drill of [false, true]) this.#source(drill ? "drills" : "hazards").setData(this.#collection(drill));
-      return;
-    }
-    for (const drill of [false, true]) {
-      const of = (h: Hazard) => isDrill(h) === drill;
-      const add = [...diff.added, ...diff.changed.map((c) => c.to)].filter(of).map(feature);
-      const remove = [...diff.removed.filter(of), ...diff.changed.filter((c) => of(c.from) && !of(c.to)).map((c) => c.from)].map((h) => h.hazard_ID);
-      if (add.length + remove.length > 0) this.#source(drill ? "drills" : "hazards").updateData({ add, remove });
-    }
+  /** Draws these hazards, and the surface of danger. */
+  draw(shown: Shown): void {
+    const before = this.#shown;
+    this.#shown = shown;
+    const drills = [...shown.hazards.values()].some(isDrill);
+    this.#surface.show({ filter: shown.filter, at: shown.at, hazards: before && isEmpty(between(before.hazards, shown.hazards)) ? before.hazards : shown.hazards, drills });
+    this.#settle();
   }
 
-  /** Draws areas that came or changed, and removes those that went, by id. */
+  /** Places the symbols for the zoom as it is. */
+  #settle(): void {
+    const shown = this.#shown;
+    if (!this.#ready || !shown) return;
+    const zoom = (this.#zoom = this.map.getZoom());
+    const all = [...shown.hazards.values()].sort(byImportance(shown.places));
+    const first = new Set(all.filter((h) => !isDrill(h) && h.severity_ID === "WARNING").slice(0, 3));
+    const sizes = (this.#sizes = new Map<number, number>());
+    const found = new Map<number, Placed>();
+    for (const drills of [true, false]) {
+      const spots: Spot[] = [];
+      for (const h of all) {
+        if (isDrill(h) !== drills) continue;
+        const importance = shown.importance(h);
+        const { rank } = severity(h.severity_ID);
+        const mild = rank <= 2 && zoom < CLOSE;
+        if (mild && rank === 2 && shown.hasArea(h) && !drills) continue;
+        sizes.set(h.hazard_ID, drills || (importance ?? (rank === 4 ? SEVERE : 0)) >= SEVERE && !first.has(h) && !((importance ?? 0) >= WORST) ? SIZES[1] : first.has(h) || (importance ?? 0) >= WORST ? SIZES[0] : mild ? SIZES[3] : SIZES[2]);
+        spots.push({ id: h.hazard_ID, longitude: h.longitude, latitude: h.latitude, rank, kept: (importance ?? 0) >= WORST && !drills });
+      }
+      const features: HazardFeature[] = [];
+      for (const p of place(spots, zoom)) {
+        const h = shown.hazards.get(p.spot.id)!;
+        const known = shown.knownAs(h);
+        found.set(p.spot.id, p);
+        features.push({
+          type: "Feature",
+          id: h.hazard_ID,
+          geometry: { type: "Point", coordinates: [h.longitude, h.latitude] },
+          properties: {
+            id: h.hazard_ID,
+            icon: Images.symbolId(h.type_ID, h.category_ID, h.severity_ID),
+            size: sizes.get(h.hazard_ID)!,
+            sort: -features.length,
+            more: p.more,
+            where: known && zoom >= CLOSE ? text.list.only({ known }) : "",
+          },
+        });
+      }
+      this.#source(drills ? "drills" : "hazards").setData({ type: "FeatureCollection", features });
+    }
+    this.#placed = found;
+    this.#ringed();
+  }
+
+  /** Draws the areas of the selected hazard: those that came or changed, without those that went, by id. */
   changeAreas(came: readonly Area[], went: readonly number[]): void {
     for (const id of went) this.#areas.delete(id);
     for (const a of came) this.#areas.set(a.id as number, a);
@@ -185,21 +261,30 @@ export class MapView {
 
   /** Rings the selected hazard and the one that is pointed at. */
   setFocus(selected: Hazard | undefined, hovered: Hazard | undefined): void {
-    this.#focus = [
-      ...(hovered && hovered !== selected ? [ring(hovered, "hovered")] : []),
-      ...(selected ? [ring(selected, "selected")] : []),
-    ];
+    this.#focused = [...(hovered && hovered !== selected ? [[hovered, "hovered"] as const] : []), ...(selected ? [[selected, "selected"] as const] : [])];
     this.#selected = selected?.hazard_ID ?? -1;
     if (!this.#ready) return;
-    this.#source("focus").setData({ type: "FeatureCollection", features: [...this.#focus] });
-    for (const layer of ["areas-selected", "areas-selected-track"]) this.map.setFilter(layer, ["==", ["get", "id"], this.#selected]);
+    this.#ringed();
+    for (const layer of SELECTED) this.map.setFilter(layer, ["==", ["get", "id"], this.#selected]);
+  }
+
+  /** Rings what is selected, pointed at or new, in the size of its symbol. */
+  #ringed(): void {
+    const features = (list: readonly (readonly [Hazard, string])[]): FeatureCollection => ({ type: "FeatureCollection", features: list.map(([h, kind]) => ({ type: "Feature", geometry: { type: "Point", coordinates: [h.longitude, h.latitude] }, properties: { kind, size: this.#size(h) } })) });
+    this.#source("focus").setData(features(this.#focused));
+    this.#source("fresh").setData(features(this.#fresh.map((h) => [h, "fresh"])));
+  }
+
+  /** The size of a hazard's symbol; of one without, of the smaller ones. */
+  #size(h: Hazard): number {
+    return this.#sizes.get(h.hazard_ID) ?? SIZES[2];
   }
 
   /** Marks hazards that have just come or become worse. */
   setFresh(hazards: readonly Hazard[]): void {
     if (hazards.length === 0 && this.#fresh.length === 0) return;
-    this.#fresh = hazards.map((h) => ring(h, "fresh"));
-    if (this.#ready) this.#source("fresh").setData({ type: "FeatureCollection", features: [...this.#fresh] });
+    this.#fresh = hazards;
+    if (this.#ready) this.#ringed();
   }
 
   /** Hatches where no official warnings are read. */
@@ -264,6 +349,7 @@ export class MapView {
 
   /** Asks again for what did not come while the server was away. */
   fill(): void {
+    this.#surface.fill();
     if (!this.#gaps) return;
     this.#gaps = false;
     for (const id of ["base", "streets"]) if (this.map.getSource(id)) this.map.refreshTiles(id);
@@ -320,8 +406,17 @@ export class MapView {
     this.map.easeTo({ center: [h.longitude, h.latitude], zoom, offset: [(this.#covered.left - this.#covered.right) / 2, -this.#covered.bottom / 2], ...motion });
   }
 
+  /** Whether a hazard is in the part of the window that nothing covers, with its area, and that is not too small to be seen. */
+  frames(h: Hazard, area: readonly [west: number, south: number, east: number, north: number] | undefined): boolean {
+    if (!this.#shows(h.longitude, h.latitude)) return false;
+    if (!area) return true;
+    const [west, south, east, north] = area;
+    const [a, b] = [this.map.project([west, south]), this.map.project([east, north])];
+    return this.#shows(west, south) && this.#shows(east, north) && Math.max(b.x - a.x, a.y - b.y) >= SEEN;
+  }
+
   /** Whether a point is in the part of the window that nothing covers. */
-  shows(longitude: number, latitude: number): boolean {
+  #shows(longitude: number, latitude: number): boolean {
     const p = this.map.project([longitude, latitude]);
     const { clientWidth, clientHeight } = this.map.getContainer();
     return p.x > this.#covered.left + MARGIN && p.x < clientWidth - this.#covered.right - MARGIN && p.y > MARGIN && p.y < clientHeight - this.#covered.bottom - MARGIN;
@@ -350,7 +445,7 @@ export class MapView {
       if (this.#ready) this.#putStreets();
       this.#moved();
     } catch {
-      this.map.setMaxZoom(MAX_ZOOM);
+      this.#limitTo(MAX_ZOOM);
     } finally {
       this.#finding = false;
     }
@@ -360,13 +455,18 @@ export class MapView {
     this.#streets?.code.putStreets(this.map, this.#streets.streets, this.#theme, this.#language.id);
   }
 
+  #limitTo(zoom: number): void {
+    this.#most = zoom;
+    this.map.setMaxZoom(zoom);
+  }
+
   /** Lets the map come as close as what lies in its middle has detail. */
   #limit(): void {
     if (!this.#streets) return;
     const { code, streets } = this.#streets;
     const c = this.map.getCenter();
     const most = code.covers(streets, c.lng, c.lat) ? Math.min(Math.max(streets.deepest + BEYOND, MAX_ZOOM), STREETS_END) : MAX_ZOOM;
-    if (most !== this.map.getMaxZoom()) this.map.setMaxZoom(most);
+    if (most !== this.#most) this.#limitTo(most);
   }
 
   world(): void {
@@ -377,21 +477,17 @@ export class MapView {
     return this.map.getSource(id) as GeoJSONSource;
   }
 
-  #collection(drill: boolean): FeatureCollection {
-    return { type: "FeatureCollection", features: [...this.#hazards.values()].filter((h) => isDrill(h) === drill).map(feature) };
-  }
-
   #image(id: string): void {
     const picture = this.#images.make(id, (better) => {
       if (this.map.hasImage(id)) this.map.updateImage(id, better.data);
     });
     if (!picture || this.map.hasImage(id)) return;
     this.map.addImage(id, picture.data, { pixelRatio: picture.pixelRatio });
-    // Each cluster is a picture of its own. What is drawn has a copy: the oldest is made again when it is needed again.
-    if (!id.startsWith("cluster|")) return;
-    this.#clusters.push(id);
-    if (this.#clusters.length > CLUSTER_PICTURES) {
-      const old = this.#clusters.shift()!;
+    // Each number is a picture of its own. What is drawn has a copy: the oldest is made again when it is needed again.
+    if (!id.startsWith("more|")) return;
+    this.#numbers.push(id);
+    if (this.#numbers.length > NUMBERS) {
+      const old = this.#numbers.shift()!;
       if (this.map.hasImage(old)) this.map.removeImage(old);
     }
   }
@@ -400,134 +496,38 @@ export class MapView {
   #install(): void {
     const map = this.map;
     const firstLabel = map.getStyle().layers.find((l) => l.type === "symbol")?.id;
-    // How many of each level are in a cluster: "1,0,4,2,1" from the least severe on.
-    const levels = Object.fromEntries(severities.map((s) => [`n${s.rank}`, ["+", ["case", ["==", ["get", "rank"], s.rank], 1, 0]]])) as unknown as Record<string, ExpressionSpecification>;
-    const parts = severities.flatMap((s, i) => [...(i > 0 ? [","] : []), ["to-string", ["get", `n${s.rank}`]]]);
-    // The cluster with the most of the worst lies above the others.
-    const weight = ["+", ...severities.map((s) => ["*", ["get", `n${s.rank}`], 10 ** s.rank])] as unknown as ExpressionSpecification;
-    for (const source of HAZARD_SOURCES) {
-      map.addSource(source, {
-        type: "geojson",
-        data: this.#collection(source === "drills"),
-        cluster: true,
-        clusterRadius: source === "drills" ? 70 : 44, // pixels; drills are larger, with their ring and word
-        clusterMaxZoom: CLUSTER_MAX_ZOOM,
-        clusterProperties: levels,
-        maxzoom: CLUSTER_MAX_ZOOM + 2,
-      });
-    }
+    this.#surface.install(map, this.#theme, firstLabel);
+    for (const source of HAZARD_SOURCES) map.addSource(source, { type: "geojson", data: empty });
     map.addSource("areas", { type: "geojson", data: { type: "FeatureCollection", features: [...this.#areas.values()] }, tolerance: 0.5 });
-    map.addSource("focus", { type: "geojson", data: { type: "FeatureCollection", features: [...this.#focus] } });
-    map.addSource("fresh", { type: "geojson", data: { type: "FeatureCollection", features: [...this.#fresh] } });
+    map.addSource("focus", { type: "geojson", data: empty });
+    map.addSource("fresh", { type: "geojson", data: empty });
     map.addSource("gaps", { type: "geojson", data: { type: "FeatureCollection", features: [...this.#gapsShown] }, tolerance: 0.5 });
     map.addSource("me", { type: "geojson", data: { type: "FeatureCollection", features: [...this.#me] } });
     map.addSource("draft", { type: "geojson", data: this.#draft });
 
     const dark = this.#theme === "dark";
-    const edge = dark ? "#000000" : "#1b2733";
-    const colour = ["match", ["get", "severity"], ...severities.flatMap((s) => [s.id, s.colour]), severity("").colour] as unknown as ExpressionSpecification;
     const polygon: FilterSpecification = ["==", ["geometry-type"], "Polygon"];
-    // What is only known to be somewhere in a region has its outline, dashed and never filled.
-    const outline: FilterSpecification = ["==", ["get", "role"], "outline"];
-    const line: FilterSpecification = ["all", ["==", ["geometry-type"], "LineString"], ["!", outline]];
     const add = (layer: LayerSpecification, before?: string) => map.addLayer(layer, before);
-    const byRank: ExpressionSpecification = ["get", "rank"];
 
-    add({ id: "gaps", type: "fill", source: "gaps", paint: { "fill-pattern": `gap|${this.#theme}`, "fill-opacity": 0.8 } }, firstLabel);
-    // Areas lie beneath the basemap's names.
-    add({
-      id: "areas-fill",
-      type: "fill",
-      source: "areas",
-      filter: polygon,
-      layout: { "fill-sort-key": byRank },
-      paint: { "fill-pattern": ["concat", "pattern|", ["get", "severity"], "|", ["to-string", ["get", "drill"]]], "fill-opacity": ["case", ["==", ["get", "role"], "impact"], 0.6, 0.9] },
-    }, firstLabel);
-    add({
-      id: "areas-edge",
-      type: "line",
-      source: "areas",
-      filter: polygon,
-      layout: { "line-sort-key": byRank, "line-join": "round" },
-      paint: { "line-color": edge, "line-width": 3, "line-opacity": 0.55 },
-    }, firstLabel);
-    // The line tells the severity too: from dots to unbroken.
-    const dashes: Record<string, number[] | undefined> = { TERMINATION: [1, 4], INFORMATION: [0.5, 2], ADVISORY: [2, 2], WATCH: [5, 2] };
-    for (const s of severities) {
-      add({
-        id: `areas-line-${s.id}`,
-        type: "line",
-        source: "areas",
-        filter: ["all", polygon, ["==", ["get", "severity"], s.id], ["==", ["get", "drill"], 0]],
-        layout: { "line-join": "round" },
-        paint: { "line-color": s.colour, "line-width": s.id === "WARNING" ? 2.4 : 1.8, ...(dashes[s.id] ? { "line-dasharray": dashes[s.id]! } : {}) },
-      }, firstLabel);
+    const mark = dark ? "#ffffff" : "#0b2f57";
+    add({ id: "gaps", type: "fill", source: "gaps", paint: { "fill-pattern": `gap|${this.#theme}`, "fill-opacity": 0.8 } }, "surface-fill-ADVISORY");
+    // Of the selected hazard the exact area, above the surface.
+    for (const [layer, color, width] of [["areas-selected-halo", dark ? "#0d141a" : "#ffffff", 8], ["areas-selected", mark, 4]] as const) {
+      add({ id: layer, type: "line", source: "areas", filter: ["==", ["get", "id"], this.#selected], layout: { "line-join": "round", "line-cap": "round" }, paint: { "line-color": color, "line-width": width } }, firstLabel);
     }
-    // No real area has a line of black and white.
-    for (const [id, colour, dash] of [["areas-line-drill-back", "#ffffff", undefined], ["areas-line-drill", "#000000", [3, 3]]] as const) {
-      add({
-        id,
-        type: "line",
-        source: "areas",
-        filter: ["all", polygon, ["==", ["get", "drill"], 1]],
-        layout: { "line-join": "round" },
-        paint: { "line-color": colour, "line-width": 2.4, ...(dash ? { "line-dasharray": [...dash] } : {}) },
-      }, firstLabel);
-    }
-    add({ id: "areas-outline", type: "line", source: "areas", filter: outline, paint: { "line-color": colour, "line-width": 2.4, "line-dasharray": [3, 3] } }, firstLabel);
-    add({
-      id: "areas-track-edge",
-      type: "line",
-      source: "areas",
-      filter: line,
-      layout: { "line-cap": "round", "line-join": "round" },
-      paint: { "line-color": edge, "line-width": 5, "line-opacity": 0.8 },
-    }, firstLabel);
-    add({
-      id: "areas-track",
-      type: "line",
-      source: "areas",
-      filter: line,
-      layout: { "line-cap": "round", "line-join": "round", "line-sort-key": byRank },
-      paint: { "line-color": colour, "line-width": 2.6 },
-    }, firstLabel);
-    add({
-      id: "areas-points",
-      type: "circle",
-      source: "areas",
-      filter: ["==", ["geometry-type"], "Point"],
-      paint: { "circle-radius": 3.5, "circle-color": colour, "circle-stroke-color": edge, "circle-stroke-width": 1.2 },
-    }, firstLabel);
-    add({
-      id: "areas-selected",
-      type: "line",
-      source: "areas",
-      filter: ["==", ["get", "id"], this.#selected],
-      layout: { "line-join": "round" },
-      paint: { "line-color": dark ? "#ffffff" : "#0b2f57", "line-width": 2.5, "line-gap-width": 3 },
-    }, firstLabel);
-    add({
-      id: "areas-selected-track",
-      type: "line",
-      source: "areas",
-      filter: ["==", ["get", "id"], this.#selected],
-      layout: { "line-join": "round" },
-      paint: { "line-color": colour, "line-width": 3 },
-    }, firstLabel);
 
     add({ id: "me", type: "circle", source: "me", paint: { "circle-radius": 7, "circle-color": "#0b63ce", "circle-stroke-color": "#ffffff", "circle-stroke-width": 3 } });
     add({ id: "draft-fill", type: "fill", source: "draft", filter: polygon, paint: { "fill-color": "#a21caf", "fill-opacity": 0.2 } });
     add({ id: "draft-line", type: "line", source: "draft", paint: { "line-color": "#a21caf", "line-width": 2.5, "line-dasharray": [2, 1.5] } });
 
-    const mark = dark ? "#ffffff" : "#0b2f57";
     // A picture, as the symbols are: what draws it is ready when the first comes.
-    add({ id: "fresh", type: "symbol", source: "fresh", layout: { "icon-image": "ring|fresh", "icon-allow-overlap": true, "icon-ignore-placement": true } });
+    add({ id: "fresh", type: "symbol", source: "fresh", layout: { "icon-image": "ring|fresh", "icon-size": ["/", ["get", "size"], SYMBOL], "icon-allow-overlap": true, "icon-ignore-placement": true } });
     add({
       id: "focus-ring",
       type: "circle",
       source: "focus",
       paint: {
-        "circle-radius": SYMBOL / 2 + 4,
+        "circle-radius": ["+", ["/", ["get", "size"], 2], 4],
         "circle-color": mark,
         "circle-opacity": ["case", ["==", ["get", "kind"], "selected"], 0.28, 0.14],
         "circle-stroke-width": ["case", ["==", ["get", "kind"], "selected"], 3, 2],
@@ -535,21 +535,27 @@ export class MapView {
       },
     });
     for (const source of HAZARD_SOURCES) {
-      const drill = source === "drills" ? "1" : "0";
       const shared = { "icon-allow-overlap": true, "icon-ignore-placement": true } as const;
+      add({ id: source, type: "symbol", source, layout: { ...shared, "icon-image": ["get", "icon"], "icon-size": ["/", ["get", "size"], SYMBOL], "symbol-sort-key": ["get", "sort"] } });
       add({
-        id: source,
+        id: `${source}-more`,
         type: "symbol",
         source,
-        filter: ["!", ["has", "point_count"]],
-        layout: { ...shared, "icon-image": ["get", "icon"], "symbol-sort-key": byRank },
+        filter: [">", ["get", "more"], 0],
+        layout: {
+          ...shared,
+          "icon-image": ["concat", "more|", ["to-string", ["get", "more"]]],
+          "icon-offset": ["match", ["get", "size"], ...SIZES.flatMap((n) => [n, ["literal", [n / 2 + 3, n / 2 + 2]]]), ["literal", [14, 14]]] as unknown as ExpressionSpecification,
+          "symbol-sort-key": ["get", "sort"],
+        },
       });
       add({
-        id: `${source}-clusters`,
+        id: `${source}-where`,
         type: "symbol",
         source,
-        filter: ["has", "point_count"],
-        layout: { ...shared, "icon-image": ["concat", "cluster|", ...parts, "|", drill] as unknown as ExpressionSpecification, "symbol-sort-key": weight },
+        filter: ["!=", ["get", "where"], ""],
+        layout: { "text-field": ["get", "where"], "text-font": strong, "text-size": 12.5, "text-anchor": "top", "text-offset": [0, 1.6], "text-max-width": 12, "text-optional": true },
+        paint: { "text-color": dark ? "#e8edf2" : "#10181f", "text-halo-color": dark ? "#0d141a" : "#ffffff", "text-halo-width": 2 },
       });
     }
     for (const id of ["draft-point"])
@@ -562,6 +568,7 @@ export class MapView {
       });
     for (const draw of this.#overlays.values()) draw(map, "fresh");
     this.#ready = true;
+    this.#settle();
     this.#putStreets();
   }
 
@@ -583,51 +590,46 @@ export class MapView {
     if (this.listener.placed(e.lngLat.lng, e.lngLat.lat)) return;
     const touch = (e.originalEvent as PointerEvent).pointerType === "touch" || matchMedia("(pointer: coarse)").matches;
     const hits = this.#at(e.point, PICKED, touch ? 10 : 2);
-    const found = hits[0];
-    if (found?.properties["cluster"] === true) {
-      await this.#openCluster(found, e.point);
+    if (hits.length > 0) {
+      // A touch lists all that a symbol stands for.
+      this.listener.picked([...new Set(distinct(hits).flatMap((id) => this.#placed.get(id)?.ids ?? [id]))].slice(0, LISTED), e.point);
       return;
     }
-    if (found) {
-      this.listener.picked(distinct(hits.filter((f) => f.properties["cluster"] !== true)), e.point);
-      return;
-    }
-    // Of areas on top of each other the most severe is drawn last, and found first.
-    const areas = this.#at(e.point, AREA_LAYERS, touch ? 6 : 1);
-    this.listener.picked(distinct(areas).slice(0, 30), e.point);
+    this.listener.picked(this.#areasAt(e.point, touch ? 6 : 1).slice(0, 30), e.point);
   }
 
-  async #openCluster(f: MapGeoJSONFeature, place: Place): Promise<void> {
-    const id = f.properties["cluster_id"] as number;
-    const source = this.#source(f.source);
-    const center = (f.geometry as Point).coordinates as [number, number];
-    try {
-      const zoom = await source.getClusterExpansionZoom(id);
-      if (zoom > CLUSTER_MAX_ZOOM || zoom > MAX_ZOOM) {
-        const leaves = await source.getClusterLeaves(id, 100, 0);
-        this.listener.picked(leaves.map((l) => Number(l.id)), place);
-        return;
-      }
-      this.map.easeTo({ center, zoom: zoom + 0.4, animate: !this.#reducedMotion(), duration: 500 });
-    } catch {
-      // The cluster has changed meanwhile: the next click finds the new one.
-    }
+  /** The hazards whose areas are at a place, the most severe first. */
+  #areasAt(point: maplibregl.Point, slack: number): number[] {
+    const ids = [...new Set(this.#at(point, FOUND, slack).map((f) => Number(f.properties["hazard_ID"])))].filter((id) => this.#shown?.hazards.has(id));
+    return ids.map((id) => this.#shown!.hazards.get(id)!).sort(byImportance(this.#shown!.places)).map((h) => h.hazard_ID);
   }
 
   #hover(e: maplibregl.MapMouseEvent): void {
     if (this.map.isMoving()) return;
     const hits = this.#at(e.point, PICKED, 1);
-    const area = hits.length === 0 ? this.#at(e.point, AREA_LAYERS, 0) : [];
+    const area = hits.length === 0 ? this.#areasAt(e.point, 0) : [];
     const canvas = this.map.getCanvas();
     if (canvas.style.cursor !== "crosshair") canvas.style.cursor = hits.length + area.length > 0 ? "pointer" : "";
     const first = hits[0];
-    this.listener.hovered(first && first.properties["cluster"] !== true ? Number(first.properties["id"]) : area[0] ? Number(area[0].properties["id"]) : undefined, e.point);
+    this.listener.hovered(first ? Number(first.properties["id"]) : area[0], e.point);
   }
 }
 
-const ring = (h: Hazard, kind: string): Feature => ({ type: "Feature", geometry: { type: "Point", coordinates: [h.longitude, h.latitude] }, properties: { kind } });
 
 const distinct = (features: readonly MapGeoJSONFeature[]): number[] => [...new Set(features.map((f) => Number(f.properties["id"])))];
+
+/** Here the map ends in the south: Antarctica would fill a quarter of it. */
+const SOUTH = -58;
+
+/** Keeps a window in the world, which is never shown twice: to the east and west it goes round, in the north and south it ends. */
+function inWorld(at: maplibregl.LngLat, zoom: number, { clientWidth: width, clientHeight: height }: HTMLElement): { center: maplibregl.LngLat; zoom: number } {
+  const end = maplibregl.MercatorCoordinate.fromLngLat([0, SOUTH]).y;
+  zoom = Math.max(zoom, Math.log2(Math.max(width / 512, height / (512 * end), 0.5)));
+  const half = height / 2 / (512 * 2 ** zoom);
+  const y = maplibregl.MercatorCoordinate.fromLngLat([0, Math.max(-85, Math.min(85, at.lat))]).y;
+  const to = Math.min(Math.max(y, half), end - half);
+  return { center: to === y ? at : new maplibregl.LngLat(at.lng, new maplibregl.MercatorCoordinate(0, to).toLngLat().lat), zoom };
+}
 
 /** The zoom at which the world fills a container. */
 const startZoom = (container: HTMLElement): number => Math.min(2.4, Math.max(0.6, Math.log2(Math.max(container.clientWidth, 320) / 620)));

@@ -10,6 +10,7 @@ import type { AssetLayer } from "../map/assets";
 import type { MapView, Place, Theme } from "../map/view";
 import type { Hazard } from "../model";
 import type { Store } from "../store";
+import { Summaries } from "../summaries";
 import type { Offered, TellDraft } from "../tell/draft";
 import type { Town } from "../towns";
 
@@ -19,6 +20,8 @@ export class Page {
   /** The map, once it is drawn; it stays undefined where there is no WebGL. */
   readonly map = signal<MapView | undefined>(undefined);
   readonly mapFailed = signal(false);
+  /** All of the map has been drawn once. */
+  readonly drawn = signal(false);
   /** Its code did not come, and is asked for again; and how often the reader has asked for that. */
   readonly mapLost = signal(false);
   readonly mapTries = signal(0);
@@ -27,8 +30,8 @@ export class Page {
   /** Hazards at one place, for the user to choose from. */
   readonly chooser = signal<{ readonly ids: readonly number[]; readonly place: Place } | undefined>(undefined);
   readonly tip = signal<{ readonly id: number; readonly place: Place } | undefined>(undefined);
-  /** Hazards in the window whose areas are too small to draw at this scale. */
-  readonly undrawn = signal(0);
+  /** Parts of the surface of danger have not come, and are asked for again. */
+  readonly lacking = signal(false);
   /** The towns that the map shows, for where things are in words. */
   readonly towns = signal<readonly Town[]>([]);
   /** What the map says for a while. */
@@ -46,11 +49,12 @@ export class Page {
   /** The search for places is open. */
   readonly findOpen = signal(false);
   /** On a phone: how much of the screen the list takes. */
-  readonly sheet = signal<"peek" | "half" | "full">("peek");
+  readonly sheet = signal<"peek" | "half" | "full">("half");
   readonly themeChoice: Signal<ThemeChoice>;
   readonly theme: ReadonlySignal<Theme>;
   readonly reducedMotion: ReadonlySignal<boolean>;
   readonly narrow: ReadonlySignal<boolean>;
+  readonly summaries: Summaries;
   readonly editing: Editing;
   readonly attention: Attention;
   /** The available channels; undefined if unknown, or not for this reader. */
@@ -70,6 +74,7 @@ export class Page {
     readonly store: Store,
   ) {
     window.hazarddFirst = undefined;
+    this.summaries = new Summaries(api);
     this.editing = new Editing(store);
     this.attention = new Attention(store, (n) => this.open(n.hazard, { zoom: true }), () => this.editing.drafts.value?.toDecide.value.length ?? 0);
     const dark = media("(prefers-color-scheme: dark)");
@@ -102,12 +107,11 @@ export class Page {
     this.chooser.value = undefined;
     this.tip.value = undefined;
     this.telling.value = false;
-    if (this.narrow.peek()) this.sheet.value = "peek";
     this.store.select(h.uuid);
     this.focusPanel.value++;
     this.withMap((map) => {
-      if (options.zoom) map.show(h, this.store.areas.bounds(h), true);
-      else if (!map.shows(h.longitude, h.latitude) && !this.store.here.peek().has(h)) map.show(h, undefined, false);
+      const area = this.store.areas.bounds(h);
+      if (options.zoom || !map.frames(h, area)) map.show(h, area, options.zoom === true);
     });
   }
 

@@ -48,6 +48,7 @@ function goTo(page: Page, p: Found): void {
   const { store } = page;
   page.note.value = "";
   store.everywhere.value = false;
+  store.searched.value = [p.lon, p.lat];
   const zoom = (p.people ?? 0) > 1_000_000 ? 9 : 10;
   if (!page.mapFailed.value) {
     page.withMap((map) => (town ? map.jump({ center: [p.lon, p.lat], zoom }) : void map.look(box)));
@@ -60,7 +61,7 @@ function goTo(page: Page, p: Found): void {
   if (page.narrow.value) {
     // The place stays visible; the head of the list counts the hazards there.
     page.findOpen.value = false;
-    page.sheet.value = "peek";
+    page.sheet.value = "half";
   }
   store.say(p.name);
 }

@@ -1,5 +1,5 @@
 // What the signs on the map mean.
-import { categories, categoryName, severities, severity, severityCode, severityName } from "../model";
+import { categories, categoryName, severities, severityName } from "../model";
 import { number, text } from "../words";
 import { usePage } from "./context";
 import { forMembers } from "./later";
@@ -44,14 +44,8 @@ export function Legend() {
       {(page.api.user?.orgs.length ?? 0) > 0 && <AssetChoice />}
       <h3>{text.legend.cluster}</h3>
       <p class="cluster-sample" aria-hidden="true">
-        <span class="sev-WARNING mixed">
-          <b>{number(24)}</b>
-          <i>{number(2)} {severityCode(severity("WARNING"))}</i>
-        </span>
-        <span class="sev-WATCH">
-          <b>{number(8)}</b>
-          <i>{severityCode(severity("WATCH"))}</i>
-        </span>
+        <Symbol h={{ type_ID: "FLOOD", category_ID: "EVENT", severity_ID: "WARNING" }} size={36} />
+        <b>+{number(8)}</b>
       </p>
     </section>
   );

@@ -7,6 +7,7 @@ import { severity, type Hazard } from "../model";
 import { away, moments } from "../order";
 import { byId, number, text } from "../words";
 import { relative } from "../time";
+import type { Summary } from "../summaries";
 import { nearest } from "../towns";
 import { orders, type Order } from "../url";
 import { usePage } from "./context";
@@ -70,6 +71,7 @@ export function List() {
       <ListHead />
       <Uncovered />
       <Unplaced />
+      {!store.loaded.value && !store.past.value && <First />}
       {rows.length === 0 && !(onlyDrills(f) && drillRows.length > 0) && <Nothing alone={all.length === 0} />}
       {all.length > 0 && (
         <ul id="list" class="list" ref={root} tabIndex={-1} aria-label={text.list.title} onKeyDown={move}>
@@ -95,6 +97,44 @@ export function List() {
     </>
   );
 }
+
+/** The most important hazards in short, until the list is there. */
+function First() {
+  const page = usePage();
+  const first = page.summaries.first.value;
+  if (!first?.length) return null;
+  return (
+    <ul class="list list-first" aria-label={text.list.title}>
+      {first.filter((s) => s.category !== "EXERCISE").map((s) => {
+        const h = { type_ID: s.type, category_ID: s.category, severity_ID: s.severity };
+        return (
+          <li key={s.hazard_ID}>
+            <button type="button" class={`row sev-${severity(s.severity).id}`} onClick={() => page.store.select(s.uuid)}>
+              <Symbol h={h} size={36} />
+              <span class="row-body">
+                <span class="row-name">
+                  <bdi>{s.name}</bdi>
+                </span>
+                <Headline s={s} />
+                <span class="row-meta">
+                  <Badge id={s.severity} />
+                </span>
+              </span>
+            </button>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** A hazard in a sentence, if that says more than its name. */
+function Headline({ s }: { s: Summary | undefined }) {
+  if (!s || bare(s.headline) === bare(s.name)) return null;
+  return <span class="row-headline"><bdi>{s.headline}</bdi></span>;
+}
+
+const bare = (s: string): string => s.replace(/[\s.。]+$/, "");
 
 /** Whether nothing but drills is asked for: that nothing real is shown needs no word then. */
 const onlyDrills = (f: Filter): boolean => f.categories.length === 1 && f.categories[0] === "EXERCISE";
@@ -250,6 +290,7 @@ function Row(
             <DrillTag h={h} />
             <bdi>{h.hazard_Name}</bdi>
           </span>
+          <Headline s={page.summaries.of(h)} />
           <span class="row-meta">
             <Badge id={h.severity_ID} />
             <span class="row-kind">{kindOf(h)}</span>

@@ -2,11 +2,10 @@
 import { effect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { again } from "../again";
-import { NARROW } from "../begin";
+import { NARROW, saves } from "../begin";
 import { New } from "../edit/parts";
 import { lastView, type View } from "../url";
 import { severities, type Hazard } from "../model";
-import { moments } from "../order";
 import { trust } from "../freshness";
 import { language, names, text, wordsOf } from "../words";
 import { local, utc } from "../time";
@@ -60,7 +59,7 @@ export function Shell({ logout }: { logout: () => void }) {
         e.preventDefault();
       } else if (e.key === "/" && !typing) {
         e.preventDefault();
-        if (page.narrow.value) page.sheet.value = "half";
+        if (page.narrow.value) page.sheet.value = "full";
         document.getElementById("search")?.focus();
       }
     };
@@ -76,8 +75,10 @@ export function Shell({ logout }: { logout: () => void }) {
     };
   }, []);
   const sheet = page.sheet.value;
+  // What opens over the map on a phone needs the room.
+  const tool = page.findOpen.value || page.legendOpen.value || page.timeOpen.value || page.chooser.value !== undefined || store.placing.value !== undefined;
   return (
-    <div class={`page sheet-${sheet} ${store.selected.value || page.editing.drafts.value?.open.value || page.editing.task.value || page.telling.value ? "has-panel" : ""}`}>
+    <div class={`page sheet-${sheet} ${store.selected.value || page.editing.drafts.value?.open.value || page.editing.task.value || page.telling.value ? "has-panel" : ""} ${tool ? "has-tool" : ""}`}>
       <a class="skip" href="#list" onClick={skip("list")}>{text.skipToList}</a>
       <a class="skip" href="#map" onClick={skip("map")}>{text.skipToMap}</a>
       {store.selected.value && <a class="skip" href="#panel" onClick={skip("panel")}>{text.skipToPanel}</a>}
@@ -86,6 +87,7 @@ export function Shell({ logout }: { logout: () => void }) {
       {page.editing.drafts.value?.any.value && <WaitingBar />}
       <PrintHead />
       <main class="main">
+        <h1 class="sr">{text.list.title}</h1>
         <aside class="side" aria-label={text.list.title}>
           <button
             type="button"
@@ -96,16 +98,15 @@ export function Shell({ logout }: { logout: () => void }) {
           >
             <span />
           </button>
-          <h1 class="sr">{text.list.title}</h1>
           <Filters />
           <List />
         </aside>
         <div class="stage">
           <MapPlace />
           <div class="map-controls" role="group">
-            <IconButton icon="plus" label={text.map.zoomIn} onClick={() => page.withMap((map) => map.zoomBy(1))} />
-            <IconButton icon="minus" label={text.map.zoomOut} onClick={() => page.withMap((map) => map.zoomBy(-1))} />
-            <IconButton icon="world" label={text.map.world} onClick={() => page.withMap((map) => map.world())} />
+            <IconButton icon="plus" class="map-far" label={text.map.zoomIn} onClick={() => page.withMap((map) => map.zoomBy(1))} />
+            <IconButton icon="minus" class="map-far" label={text.map.zoomOut} onClick={() => page.withMap((map) => map.zoomBy(-1))} />
+            <IconButton icon="world" class="map-far" label={text.map.world} onClick={() => page.withMap((map) => map.world())} />
             <IconButton icon="search" class="find-button" label={text.map.find} pressed={page.findOpen.value} onClick={() => (page.findOpen.value = !page.findOpen.value)} />
             <WhereIAm />
             <IconButton icon="layers" label={text.map.legend} pressed={page.legendOpen.value} onClick={() => (page.legendOpen.value = !page.legendOpen.value)} />
@@ -309,18 +310,19 @@ function beginning(page: Page): View | undefined {
   return store.view.peek() ?? lastView() ?? (page.narrow.peek() && first ? { center: [first.longitude, first.latitude], zoom: 4 } : undefined);
 }
 
-/** From this zoom on the areas of all severities are drawn, before of the two most severe alone; the map says so. */
-const AREAS_ALL_ZOOM = 3.5;
+/** From this zoom on it counts exactly what reaches into the window; for so many hazards at most. */
+const NEAR = 9;
+const EXACT = 200;
 
-/** Resolves when the list is on the screen, or will not be soon. */
-async function listShown({ store }: Page): Promise<void> {
+/** Resolves when the first rows are on the screen, or will not be soon. */
+async function listShown({ store, summaries }: Page): Promise<void> {
   let stop = () => {};
   const read = new Promise<void>((resolve) => {
     stop = effect(() => {
-      if (store.loaded.value) resolve();
+      if (store.loaded.value || summaries.first.value) resolve();
     });
   });
-  await Promise.race([read, new Promise((resolve) => setTimeout(resolve, 1_000))]);
+  await Promise.race([read, new Promise((resolve) => setTimeout(resolve, 3_000))]);
   stop();
   await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 }
@@ -344,7 +346,7 @@ function Notes() {
           {text.map.lost} <button type="button" class="small" onClick={() => page.mapTries.value++}>{text.panel.retry}</button>
         </p>
       )}
-      {page.undrawn.value > 0 && <p class="map-note" role="status">{text.map.undrawn({ n: page.undrawn.value })}</p>}
+      {page.lacking.value && <p class="map-note" role="status">{text.map.lacking}</p>}
       {page.store.view.value && page.map.value?.ends() && <p class="map-note" role="status">{text.map.deepest}</p>}
       {page.note.value && <p class="map-note" role="status">{page.note.value}</p>}
     </>
@@ -361,9 +363,15 @@ function MapPlace() {
   useEffect(() => {
     // A link with a window is one to the map.
     if (page.store.view.peek()) page.moving.value = true;
-    return effect(() => {
-      if (moves(page)) page.moving.value = true;
+    let over = false;
+    // The picture is what is seen first; the map follows by itself, after the first rows.
+    const stop = effect(() => {
+      if (moves(page) || page.pictured.value && !saves()) void listShown(page).then(() => over || (page.moving.value = true));
     });
+    return () => {
+      over = true;
+      stop();
+    };
   }, []);
   const moving = page.moving.value;
   useEffect(() => {
@@ -371,8 +379,9 @@ function MapPlace() {
     const over = new AbortController();
     const ends: (() => void)[] = [];
     // The list comes first: to start drawing takes the browser longer than to read and show the list.
-    void Promise.all([again(() => import("../map/view"), () => (page.mapLost.value = true), over.signal), listShown(page)])
-      .then(([code]) => {
+    void listShown(page)
+      .then(() => again(() => import("../map/view"), () => (page.mapLost.value = true), over.signal))
+      .then((code) => {
         if (!code || over.signal.aborted) return;
         page.mapLost.value = false;
         const { MapView } = code;
@@ -391,6 +400,7 @@ function MapPlace() {
               // Who was on the picture is on the map now.
               if (document.activeElement?.matches(".map-move")) page.map.value?.map.getCanvas().focus();
               settle(true);
+              page.drawn.value = true;
             },
             picked: (ids, at) => {
               const hazards = ids.map((id) => store.shown.value.get(id)).filter((h): h is Hazard => h !== undefined);
@@ -407,15 +417,28 @@ function MapPlace() {
               take?.(longitude, latitude);
               return take !== undefined;
             },
+            lacking: (are) => (page.lacking.value = are),
           },
-          { theme: page.theme.value, view: beginning(page), reducedMotion: () => page.reducedMotion.value },
+          { api: store.api, theme: page.theme.value, view: beginning(page), reducedMotion: () => page.reducedMotion.value },
         );
         page.map.value = map;
         store.areas.shown = (came, went) => map.changeAreas(came, went);
         ends.push(
           effect(() => map.setTheme(page.theme.value)),
           effect(() => map.setWords(language())),
-          effect(() => map.setHazards(store.matching.value)),
+          effect(() => {
+            const { areas } = store;
+            areas.news.value; // what has an area is read after the list
+            map.draw({
+              hazards: store.matching.value,
+              filter: store.filter.value,
+              at: store.past.value?.at,
+              places: store.past.value?.places ?? store.importance.places.value,
+              importance: (h) => page.summaries.of(h)?.importance ?? undefined,
+              hasArea: (h) => areas.has(h),
+              knownAs: (h) => areas.knownAs(h),
+            });
+          }),
           effect(() => map.setGaps(store.connection.value.fresh.sources && trust(store.connection.value.fresh.sources) !== "none" && !store.past.value ? store.coverage.value?.gaps ?? [] : [])),
           effect(() => map.setMe(store.me.value)),
           effect(() => map.setDraft({ type: "FeatureCollection", features: [...page.editing.drawn.value] })),
@@ -427,23 +450,15 @@ function MapPlace() {
           effect(() => map.setFresh([...store.fresh.value.keys()].map((id) => store.matching.value.get(id)).filter((h): h is Hazard => h !== undefined))),
           effect(() => {
             const panel = store.selected.value !== undefined || page.editing.drafts.value?.open.value !== undefined || page.editing.task.value !== undefined || page.telling.value;
-            const side = panel && !page.narrow.value ? 420 : 0;
-            const bottom = !page.narrow.value ? 0 : panel ? map.map.getContainer().clientHeight * 0.58 : 104;
-            map.setCovered(language().dir === "rtl" ? { left: side, right: 0, bottom } : { left: 0, right: side, bottom });
+            const bottom = !page.narrow.value ? 0 : panel ? map.map.getContainer().clientHeight * 0.58 : page.sheet.value === "half" ? 16 : 104;
+            map.setCovered({ left: 0, right: 0, bottom });
           }),
           effect(() => {
-            const zoom = store.view.value?.zoom ?? 0;
+            // The surface shows all areas. Those of the selected hazard, and of what may be at the place that matters, are read exactly; from near, of all in the window.
             const selected = store.selectedHazard.value;
-            const wanted = selected ? [selected] : [];
-            let undrawn = 0;
-            for (const list of [store.inWindow.value, store.exercisesInWindow.value]) {
-              for (const h of list) {
-                if (h === selected) continue;
-                if (zoom >= AREAS_ALL_ZOOM || moments(h).rank >= 3) wanted.push(h);
-                else if (store.areas.has(h)) undrawn++;
-              }
-            }
-            page.undrawn.value = undrawn;
+            const from = store.place.value;
+            const near = (store.view.value?.zoom ?? 0) >= NEAR ? [...store.inWindow.value, ...store.exercisesInWindow.value] : from ? store.areas.about(...from) : [];
+            const wanted = [...(selected ? [selected] : []), ...near.filter((h) => h !== selected).slice(0, EXACT)];
             store.areas.want(wanted);
           }),
           () => {
@@ -467,6 +482,7 @@ function MapPlace() {
   return (
     <>
       <div class="map" id="map" ref={place} />
+      {!page.narrow.value && !settled && <p class="map-coming" role="status">{text.map.moveComes}</p>}
       {page.narrow.value && !settled && <MapPicture begin={() => page.store.view.peek() ?? lastView()} />}
       {page.mapFailed.value && <p class="map-failed">{text.map.failed}</p>}
     </>
