@@ -71,7 +71,7 @@ func (a *atomEncoder) begin(out *bufio.Writer) error {
 func (a *atomEncoder) fragment(e *Entry) (fragment, error) {
 	h, base := e.Hazard, a.options.Base
 	entry := atomEntry{
-		ID: "urn:uuid:" + h.UUID.String(), Title: entryTitle(h), Updated: h.LastUpdate.String(), Published: h.Created.String(),
+		ID: "urn:uuid:" + h.UUID.String(), Title: clean(e.headline(a.options.Language, a.options.At).Headline), Updated: h.LastUpdate.String(), Published: h.Created.String(),
 		Links: []atomLink{
 			{"alternate", "text/html", pageURL(base, h)},
 			{"related", "application/cap+xml", capURL(base, h)},

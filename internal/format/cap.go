@@ -218,7 +218,7 @@ func newAlert(e *Entry, base string) *alert {
 		// Only expected: the message holds until another comes.
 		add(capEnding, capTime(h.End))
 	}
-	a.Info = []capInfo{in}
+	a.Info = []capInfo{in.named(h.Name)}
 	if len(h.Texts) > 0 {
 		a.Info = nil
 		for i := range h.Texts {
@@ -252,7 +252,7 @@ func newInfo(e *Entry, base string, sent hazard.Instant) capInfo {
 	in := capInfo{
 		Language: "en", Category: cmp.Or(capCategories[h.Type], "Other"), Event: typeName(h.Type), Urgency: capUrgency(h, sent), Severity: cmp.Or(capSeverities[h.Severity], "Unknown"),
 		Certainty: capCertainty(h, sent), EventCode: []capValue{{capTypeName, string(h.Type)}}, Onset: capTime(h.Start),
-		SenderName: clean(cmp.Or(h.Creator, hostOf(base))), Headline: clean(h.Name), Description: clean(h.Description), Web: webURL(base, h),
+		SenderName: clean(cmp.Or(h.Creator, hostOf(base))), Headline: clean(e.headline(nil, sent).Headline), Description: clean(h.Description), Instruction: clean(h.Instruction), Web: webURL(base, h),
 		Parameter: []capValue{{capSeverityName, h.Severity.String()}, {capCategoryName, string(h.Category)},
 			{capPositionName, pairs([]geo.Position{{h.Longitude, h.Latitude}}, ',', ' ')}, {capRoleName, string(role)}},
 		Area: capAreaOf(h, shape),
@@ -264,20 +264,26 @@ func newInfo(e *Entry, base string, sent hazard.Instant) capInfo {
 	return in
 }
 
+// named adds the name if it is not the headline: a hazardd that reads the message knows it then.
+func (in capInfo) named(name string) capInfo {
+	if name = clean(name); in.Headline != name {
+		in.Parameter = append(slices.Clone(in.Parameter), capValue{capNameName, name})
+	}
+	return in
+}
+
 // of returns the block with one text. Fields set by an editor are in every block. The level is the
 // lower of the hazard's and the text's own: the highest of all blocks is the hazard's.
 func (in capInfo) of(h *hazard.Hazard, t *hazard.Text) capInfo {
 	words := h.In(t)
 	in.Language, in.Event, in.Audience = clean(t.Language), cmp.Or(clean(t.Event), in.Event), clean(t.Audience)
-	in.SenderName, in.Contact, in.Instruction = cmp.Or(clean(t.Sender), in.SenderName), clean(t.Contact), clean(t.Instruction)
+	in.SenderName, in.Contact, in.Instruction = cmp.Or(clean(t.Sender), in.SenderName), clean(t.Contact), cmp.Or(in.Instruction, clean(t.Instruction))
 	in.Headline, in.Response = clean(cmp.Or(t.Headline, words.Name)), slices.Clone(t.Responses)
 	in.Parameter = slices.Clone(in.Parameter)
 	if h.EditedField("hazard_Name") {
 		in.Headline = clean(h.Name)
 	}
-	if in.Headline != clean(words.Name) { // a hazardd that reads it knows the name
-		in.Parameter = append(in.Parameter, capValue{capNameName, clean(words.Name)})
-	}
+	in = in.named(words.Name)
 	if in.Description = clean(t.Description); h.EditedField("description") {
 		in.Description = clean(h.Description)
 	}

@@ -29,7 +29,7 @@ type Column struct {
 func Columns() []Column { return columns() }
 
 var columns = sync.OnceValue(func() (all []Column) {
-	fields, err := newRecord(&Entry{Hazard: &hazard.Hazard{}}, "", "").fields()
+	fields, err := newRecord(&Entry{Hazard: &hazard.Hazard{}}, &Options{}, "").fields()
 	if err != nil {
 		panic(err) // of an empty record
 	}

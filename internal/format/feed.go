@@ -2,7 +2,6 @@ package format
 
 import (
 	"github.com/hazardd/hazardd/internal/geo"
-	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // What the entries of Atom and RSS feeds have in common.
@@ -37,17 +36,4 @@ func (e *Entry) geoRSS() (g geoRSS) {
 		g.Point = pairs([]geo.Position{{h.Longitude, h.Latitude}}, ' ', ' ')
 	}
 	return g
-}
-
-// entryTitle returns the title of an entry. Most readers list only titles, so it marks drills and
-// ended hazards.
-func entryTitle(h *hazard.Hazard) string {
-	title := clean(h.Name)
-	if h.Category == hazard.Exercise {
-		title = "Exercise: " + title
-	}
-	if h.Status == hazard.Expired {
-		title = "Ended: " + title
-	}
-	return title
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
+	"github.com/hazardd/hazardd/internal/format/headline"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/wire"
 )
@@ -46,11 +47,12 @@ type record struct {
 	// How much it matters beside others, 0 to 100, and why; null and empty once it is over.
 	Importance       *int   `json:"importance"`
 	ImportanceReason string `json:"importance_reason"`
-	// The authority's texts in the language of hazard_Name and description, which contains them
-	// too. Empty if there are none, or if the language is unknown. Languages lists all languages,
-	// separated by blanks.
-	Language     string `json:"language"`
-	Languages    string `json:"languages"`
+	// What the authority adds in the language of hazard_Name and description. Empty if there is
+	// nothing, or if the language is unknown. Languages lists all languages, separated by blanks.
+	Language  string `json:"language"`
+	Languages string `json:"languages"`
+	// The hazard in a sentence or two, and what to do in the words of its editor or source; empty if
+	// nobody says.
 	Headline     string `json:"headline"`
 	Instruction  string `json:"instruction"`
 	ResponseType string `json:"response_type"` // CAP's words, separated by blanks
@@ -77,13 +79,14 @@ func (all measured) MarshalJSONTo(enc *jsontext.Encoder) error {
 	return enc.WriteToken(jsontext.EndObject)
 }
 
-func newRecord(e *Entry, base string, role hazard.AreaRole) *record {
-	h := e.Hazard
+func newRecord(e *Entry, o *Options, role hazard.AreaRole) *record {
+	h, base := e.Hazard, o.Base
+	said := e.headline(o.Language, o.At)
 	r := &record{
 		Hazard: wire.FromHazard(h, e.Products, base), StartTime: h.Start.String(), EndTime: h.End.String(), CreateTime: h.Created.String(),
 		LastUpdateTime: h.LastUpdate.String(), UpdateTime: h.Updated.String(), SeverityRank: int(h.Severity), Source: h.Source, Reason: string(h.Reason),
 		Note: h.Note, AreaRole: string(role), PlaceKind: string(h.Place()), PlaceKnownAs: h.PlaceKnownAs, PageURL: pageURL(base, h), SymbolURL: symbolURL(base, h),
-		Measurements: h.Measurements,
+		Measurements: h.Measurements, Headline: said.Headline, Instruction: headline.InstructionOf(h),
 	}
 	if e := h.Exposed(); e != nil && e.People != nil {
 		r.People, r.PeopleLow, r.PeopleHigh = &e.People.People, &e.People.Low, &e.People.High
@@ -96,7 +99,7 @@ func newRecord(e *Entry, base string, role hazard.AreaRole) *record {
 		r.Successor = h.Successor.String()
 	}
 	if t := h.Says(); t != nil {
-		r.Language, r.Headline, r.Instruction, r.ResponseType = t.Language, t.Headline, t.Instruction, strings.Join(t.Responses, " ")
+		r.Language, r.ResponseType = t.Language, strings.Join(t.Responses, " ")
 		r.Contact, r.Web, r.Audience = t.Contact, t.Web, t.Audience
 	}
 	r.Languages = strings.Join(h.Languages(), " ")
@@ -205,7 +208,7 @@ type csvEncoder struct{ options Options }
 const geometryColumn = "WKT"
 
 func (c *csvEncoder) begin(out *bufio.Writer) error {
-	fields, err := newRecord(&Entry{Hazard: &hazard.Hazard{}}, "", "").fields()
+	fields, err := newRecord(&Entry{Hazard: &hazard.Hazard{}}, &Options{}, "").fields()
 	if err != nil {
 		return err
 	}
@@ -219,7 +222,7 @@ func (c *csvEncoder) begin(out *bufio.Writer) error {
 
 func (c *csvEncoder) fragment(e *Entry) (fragment, error) {
 	shape, role := e.shape()
-	fields, err := newRecord(e, c.options.Base, role).fields()
+	fields, err := newRecord(e, &c.options, role).fields()
 	if err != nil {
 		return fragment{}, err
 	}

@@ -23,7 +23,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hazardd/hazardd/internal/format/headline"
+	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lang/words"
 )
 
 // Format is a form of a document. The zero Format is JSON, the default.
@@ -114,6 +117,11 @@ type Options struct {
 	// Page returns the links of a list. It is called once all hazards are written. nil means that
 	// the document is the whole list.
 	Page func() Page
+	// Language is that of the headlines; nil means English.
+	Language *words.Language
+	// At is the moment of reading, by which headlines tell days. Zero means the last change of each
+	// hazard.
+	At hazard.Instant
 	// Single: the document is of one hazard, and takes exactly one entry.
 	Single bool
 }
@@ -152,9 +160,12 @@ type Writer struct {
 	encoder encoder
 	format  Format
 	base    string
-	single  bool
-	written int
-	err     error
+	// language and at are those of Options.
+	language *words.Language
+	at       hazard.Instant
+	single   bool
+	written  int
+	err      error
 }
 
 // encoder writes the parts of a document. It need not check errors of the output, because bufio
@@ -167,6 +178,24 @@ type encoder interface {
 	add(out *bufio.Writer, h *hazard.Hazard, fr fragment, n int)
 	// end ends the document of n hazards.
 	end(out *bufio.Writer, n int) error
+}
+
+// headline says a hazard in a sentence or two.
+func (e *Entry) headline(l *words.Language, at hazard.Instant) headline.Headline {
+	if l == nil {
+		l = words.English()
+	}
+	if at == 0 {
+		at = e.Hazard.LastUpdate
+	}
+	var shapes []geo.Shape
+	for _, a := range e.Areas {
+		// What is stored can be read; should it not, the hazard still has its point.
+		if s, err := geo.ReadStored(a.Geometry); err == nil && a.Role == e.Hazard.ShownRole() {
+			shapes = append(shapes, s)
+		}
+	}
+	return headline.Make(e.Hazard, headline.AroundOf(e.Hazard, shapes...), headline.Reader{Language: l, At: at})
 }
 
 // page returns the metadata of a list of n hazards.
@@ -206,7 +235,7 @@ func NewWriter(w io.Writer, f Format, o Options) *Writer {
 	default:
 		e = &jsonEncoder{options: o}
 	}
-	return &Writer{out: bufio.NewWriterSize(w, 32<<10), encoder: e, format: f, base: o.Base, single: o.Single}
+	return &Writer{out: bufio.NewWriterSize(w, 32<<10), encoder: e, format: f, base: o.Base, language: o.Language, at: o.At, single: o.Single}
 }
 
 var errOne = errors.New("a document of one hazard takes exactly one")

@@ -43,6 +43,8 @@ type fragmentKey struct {
 	status   hazard.Status
 	reason   hazard.EndReason
 	updated  hazard.Instant // last_Update, which moves at the end
+	language string         // of the headline
+	day      int64          // of reading, since 1970: headlines tell days
 	words    uint64         // hash of the texts and the names of the areas
 }
 
@@ -55,7 +57,7 @@ func (c *Cache) key(w *Writer, h *hazard.Hazard, products int) fragmentKey {
 		hash.Write(length[:])
 		hash.WriteString(text)
 	}
-	for _, text := range [...]string{h.Name, h.Description, h.UpdateUser, h.Creator, h.URL, h.Comment, h.Source, h.Note, string(h.UUID[:]), string(h.Successor[:])} {
+	for _, text := range [...]string{h.Name, h.Description, h.UpdateUser, h.Creator, h.URL, h.Comment, h.Instruction, h.Source, h.Note, string(h.UUID[:]), string(h.Successor[:])} {
 		add(text)
 	}
 	found := -1
@@ -76,7 +78,12 @@ func (c *Cache) key(w *Writer, h *hazard.Hazard, products int) fragmentKey {
 	for _, text := range [...]string{string(h.Place()), h.PlaceKnownAs} {
 		add(text)
 	}
-	return fragmentKey{w.format, w.base, h.ID, h.Version, products, h.Status, h.Reason, h.LastUpdate, hash.Sum64()}
+	language := ""
+	if w.language != nil {
+		language = w.language.ID
+	}
+	const day = 24 * 60 * 60 * 1000
+	return fragmentKey{w.format, w.base, h.ID, h.Version, products, h.Status, h.Reason, h.LastUpdate, language, int64(w.at) / day, hash.Sum64()}
 }
 
 // perFragment is the approximate memory of a fragment besides its text, in bytes.

@@ -26,7 +26,7 @@ func (g *geoJSONEncoder) begin(out *bufio.Writer) error {
 // fragment is a Feature from its box on.
 func (g *geoJSONEncoder) fragment(e *Entry) (fr fragment, err error) {
 	shape, role := e.shape()
-	properties, err := marshal(newRecord(e, g.options.Base, role))
+	properties, err := marshal(newRecord(e, &g.options, role))
 	if err != nil {
 		return fr, err
 	}

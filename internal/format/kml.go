@@ -106,7 +106,7 @@ func (k *kmlEncoder) add(out *bufio.Writer, h *hazard.Hazard, fr fragment, n int
 func (k *kmlEncoder) fragment(e *Entry) (fragment, error) {
 	h := e.Hazard
 	shape, role := e.shape()
-	fields, err := newRecord(e, k.options.Base, role).fields()
+	fields, err := newRecord(e, &k.options, role).fields()
 	if err != nil {
 		return fragment{}, err
 	}

@@ -152,6 +152,9 @@ func (m *Message) block(in capInfo, lang string, t *hazard.Text) capInfo {
 	in.Description = cmp.Or(in.Description, in.Headline)
 	in.Contact = cmp.Or(clean(t.Contact), in.Contact)
 	in.Instruction, in.Response = clean(t.Instruction), slices.Clone(t.Responses)
+	if t.Own && h.Instruction != "" {
+		in.Instruction = clean(h.Instruction)
+	}
 	if own := h.OwnText(); own != nil && len(in.Response) == 0 { // what to do is the same in every language
 		in.Response = slices.Clone(own.Responses)
 	}
@@ -168,11 +171,7 @@ func (m *Message) block(in capInfo, lang string, t *hazard.Text) capInfo {
 		in.Web = webURL(m.Base, &hazard.Hazard{URL: t.Web, UUID: h.UUID})
 	}
 	in.Area.Desc = cmp.Or(clean(t.Area), in.Headline)
-	in.Parameter = slices.Clone(in.Parameter)
-	if name := clean(cmp.Or(t.Name, h.Name)); name != in.Headline { // a hazardd that reads it knows the name
-		in.Parameter = append(in.Parameter, capValue{capNameName, name})
-	}
-	return in
+	return in.named(cmp.Or(t.Name, h.Name))
 }
 
 // eventIn is the name of a type in a language, in English if it is not known there.

@@ -11,7 +11,7 @@ import (
 // base is the service's public address, without a slash at its end.
 func Row(e *Entry, base string) (values []any, shape geo.Shape, err error) {
 	shape, role := e.shape()
-	fields, err := newRecord(e, base, role).fields()
+	fields, err := newRecord(e, &Options{Base: base}, role).fields()
 	if err != nil {
 		return nil, shape, fmt.Errorf("hazard %s: %w", e.Hazard.UUID, err)
 	}

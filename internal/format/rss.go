@@ -65,7 +65,7 @@ func rssLink(out *bufio.Writer, rel, href string) {
 func (e *rssEncoder) fragment(entry *Entry) (fragment, error) {
 	h, base := entry.Hazard, e.options.Base
 	item := rssItem{
-		Title: entryTitle(h), Link: pageURL(base, h), GUID: rssGUID{Text: "urn:uuid:" + h.UUID.String()},
+		Title: clean(entry.headline(e.options.Language, e.options.At).Headline), Link: pageURL(base, h), GUID: rssGUID{Text: "urn:uuid:" + h.UUID.String()},
 		Published: rfc1123(h.Created), Updated: h.LastUpdate.String(), Author: clean(h.Creator),
 		Categories: []rssCategory{
 			{base + "/hazards/types", string(h.Type)},

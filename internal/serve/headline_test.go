@@ -68,3 +68,42 @@ func TestTheSummaryListsTheMostImportantFirst(t *testing.T) {
 		t.Errorf("as a table: %d", a.Status)
 	}
 }
+
+func TestHereSaysWhatHoldsAndWhoWatches(t *testing.T) {
+	s := start(t)
+	square := map[string]any{"type": "Polygon", "coordinates": [][][2]float64{{{10.5, 53.36}, {10.62, 53.36}, {10.62, 53.39}, {10.5, 53.39}, {10.5, 53.36}}}}
+	s.hazard("red", "hazard_Name", "Flood - Elbe at Lauenburg", "type_ID", "FLOOD", "severity_ID", "WARNING", "latitude", 53.373, "longitude", 10.56, "area", square, "instruction", "Leave the lower town.")
+	s.hazard("red", "hazard_Name", "Fire", "type_ID", "WILDFIRE", "severity_ID", "WATCH", "latitude", 53.5, "longitude", 10.56)
+	s.hazard("red", "hazard_Name", "Far", "type_ID", "WILDFIRE", "severity_ID", "WARNING", "latitude", 10.0, "longitude", 10.0)
+	s.hazard("red", "hazard_Name", "Drill", "category_ID", "EXERCISE", "type_ID", "FLOOD", "severity_ID", "WARNING", "latitude", 53.373, "longitude", 10.56, "area", square)
+	var got struct {
+		Place struct {
+			Name, Region, Country string
+			Lat, Lon              float64
+		}
+		Hazards []struct {
+			Name     string
+			Certain  bool
+			Distance *float64 `json:"distance_km"`
+		}
+		Watched string
+		Sources []any
+	}
+	a := s.do("reader", http.MethodGet, "/here?place=Lauenburg", nil)
+	a.JSON(t, &got)
+	if got.Place.Name != "Lauenburg" || got.Place.Country != "Germany" || len(got.Hazards) != 2 || got.Hazards[0].Name != "Flood - Elbe at Lauenburg" || *got.Hazards[0].Distance != 0 || !got.Hazards[0].Certain ||
+		got.Hazards[1].Name != "Fire" || *got.Hazards[1].Distance < 5 || got.Watched == "" || got.Sources == nil {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	if a := s.do("reader", http.MethodGet, "/here?lat=53.373&lon=10.56", nil); a.Status != http.StatusOK || !strings.Contains(string(a.Body), "Lauenburg") {
+		t.Errorf("by position: %d %s", a.Status, a.Body)
+	}
+	for _, bad := range []string{"", "?place=", "?lat=1", "?lat=91&lon=0", "?place=%20"} {
+		if a := s.do("reader", http.MethodGet, "/here"+bad, nil); a.Status != http.StatusBadRequest {
+			t.Errorf("%q: %d", bad, a.Status)
+		}
+	}
+	if a := s.do("reader", http.MethodGet, "/here?place=Xyzzyqwv", nil); a.Status != http.StatusNotFound {
+		t.Errorf("a place that nobody knows: %d", a.Status)
+	}
+}

@@ -1186,6 +1186,27 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/here": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * What holds at a place, and who watches it
+         * @description The active hazards at a place, the worst first, then those that may be there (`certain` false) or are near; drills are left out. `watched` says whether those that warn there are read:
+         *     without them an empty list does not mean that there is no danger. Give `place`, or `lat` and `lon`. To a browser it is a page without scripts.
+         */
+        readonly get: operations["getHere"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/hazards/{hazard-id}/headline": {
         readonly parameters: {
             readonly query?: never;
@@ -5807,6 +5828,70 @@ export interface components {
             readonly importance: number | null;
             /** @description Who live in the area. null: not known. */
             readonly people: number | null;
+        };
+        readonly Here: {
+            readonly place: {
+                /** @description Empty: a position was given. */
+                readonly name: string;
+                /** @description The state or province; empty: not known. */
+                readonly region: string;
+                /** @description In the language of the reader. */
+                readonly country: string;
+                readonly lat: number;
+                readonly lon: number;
+            };
+            readonly hazards: readonly {
+                readonly hazard_ID: number;
+                /** Format: uuid */
+                readonly uuid: string;
+                /** @description As of `GET /hazards/{hazard-id}/headline`. */
+                readonly headline: string;
+                /** @description Its hazard_Name. */
+                readonly name: string;
+                readonly type: components["schemas"]["TypeId"];
+                readonly severity: components["schemas"]["SeverityId"];
+                readonly category: components["schemas"]["CategoryId"];
+                readonly lat: number;
+                readonly lon: number;
+                /** @description Around its area, or around where it possibly is where `place_kind` is `region` or `country`; else its point. */
+                readonly bbox: components["schemas"]["Bbox"];
+                readonly place_kind: components["schemas"]["PlaceCertainty"];
+                /** Format: date-time */
+                readonly starts: string;
+                /**
+                 * Format: date-time
+                 * @description The end that a source or an editor gave. null: nobody gave one; end_Date of the record is then only when the service takes it down.
+                 */
+                readonly ends: string | null;
+                /**
+                 * Format: date-time
+                 * @description Its update_Date.
+                 */
+                readonly updated: string;
+                /** @description See docs/importance.md. null: it is over. */
+                readonly importance: number | null;
+                /** @description Who live in the area. null: not known. */
+                readonly people: number | null;
+                /** @description 0: the place is in its area. null: only the region or country is known. */
+                readonly distance_km: number | null;
+                /** @description False: it is only known to be somewhere in the region or country around the place. */
+                readonly certain: boolean;
+            }[];
+            /**
+             * @description As in `GET /coverage`. unknown means nobody that we know of.
+             * @enum {string}
+             */
+            readonly watched: "covered" | "stale" | "unknown";
+            /** @description Those that warn there. */
+            readonly sources: readonly {
+                readonly name: string;
+                readonly title: string;
+                readonly authority: string;
+                /** @description As in `GET /sources`. */
+                readonly state: string;
+                /** @description Since it was last read. null: never. */
+                readonly age_seconds: number | null;
+            }[];
         };
         readonly Importance: {
             /** @description See docs/importance.md. null: it is over. */
@@ -11126,6 +11211,63 @@ export interface operations {
                     readonly "application/json": components["schemas"]["ReachedAssets"];
                     readonly "application/geo+json": components["schemas"]["AssetCollection"];
                     readonly "text/csv": string;
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getHere: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The name of a place; behind a comma its state or country. Of several of one name the largest is meant.
+                 * @example Vienna, Austria
+                 */
+                readonly place?: string;
+                /** @description In degrees north, without `place`. */
+                readonly lat?: number;
+                /** @description In degrees east, without `place`. */
+                readonly lon?: number;
+                /**
+                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
+                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
+                 *     is translated.
+                 * @example fr-CA,fr
+                 */
+                readonly lang?: components["parameters"]["Lang"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description What holds there. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly "Hazardd-Change": components["headers"]["Hazardd-Change"];
+                    readonly "Hazardd-Sources": components["headers"]["Hazardd-Sources"];
+                    readonly "Hazardd-View-Age": components["headers"]["Hazardd-View-Age"];
+                    readonly "Content-Language": components["headers"]["Content-Language"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Here"];
                 };
             };
             readonly 304: components["responses"]["NotModified"];

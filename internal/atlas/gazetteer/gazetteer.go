@@ -109,7 +109,8 @@ var all = sync.OnceValue(func() *index {
 		ix.add(entry{Place: Place{Kind: Area, Name: n.Name, Code: string(n.Scheme) + ":" + n.Code.Code, Country: n.Country, Region: n.Region}, weight: weight}, n.Name)
 	}
 	for t := range town.Between(-90, 90) {
-		ix.add(entry{Place: Place{Kind: Town, Name: t.Name, Country: t.Country, People: t.People, Lon: t.Lon, Lat: t.Lat, Box: geo.Box{West: t.Lon, South: t.Lat, East: t.Lon, North: t.Lat}},
+		division, _ := t.Division()
+		ix.add(entry{Place: Place{Kind: Town, Name: t.Name, Country: t.Country, Region: division.Name, People: t.People, Lon: t.Lon, Lat: t.Lat, Box: geo.Box{West: t.Lon, South: t.Lat, East: t.Lon, North: t.Lat}},
 			weight: t.People}, t.Name)
 	}
 	slices.SortFunc(ix.words, func(a, b word) int { return cmp.Or(cmp.Compare(a.rest, b.rest), cmp.Compare(a.entry, b.entry)) })

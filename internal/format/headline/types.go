@@ -17,6 +17,8 @@ func (m *maker) parts() (p parts) {
 	switch t := m.h.Type; {
 	case t == hazard.Earthquake:
 		return m.earthquake()
+	case m.h.Source == "" && m.named == "" && t != hazard.Tsunami: // an editor's name says what it is
+		return m.warning()
 	case t == hazard.Tsunami:
 		return m.tsunami()
 	case t == hazard.Cyclone && !official && m.h.Category != hazard.Exercise:

@@ -84,6 +84,9 @@ var wordWarning = regexp.MustCompile(`(?i)\b(warning|watch|advisory|statement|al
 
 // whatWarned is the official name of a warning, or what it is about. A watch is what is possible.
 func (m *maker) whatWarned() (what, full string) {
+	if m.h.Source == "" && m.named == "" {
+		return m.event, m.event
+	}
 	word, thing, color := m.levelWord(), m.thing(), m.color()
 	if m.l.ID != "en" {
 		name := m.l.NameOf("type", string(m.h.Type))

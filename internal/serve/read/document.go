@@ -16,6 +16,9 @@ const maxForms = 32 << 20
 // Encode writes a document of hazards, each with the number of products that the reader may see and
 // the format's additional data. Encoded hazards are cached.
 func (a *Hazards) Encode(ctx context.Context, out io.Writer, from format.Store, f format.Format, o format.Options, list iter.Seq2[*hazard.Hazard, int]) error {
+	if o.At == 0 {
+		o.At = a.Now()
+	}
 	doc := format.NewWriter(out, f, o)
 	for h, products := range list {
 		if err := a.forms.Write(ctx, doc, from, h, products); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lang"
+	"github.com/hazardd/hazardd/internal/lang/words"
 	"github.com/hazardd/hazardd/internal/serve/encoded"
 	"github.com/hazardd/hazardd/internal/serve/route"
 	"github.com/hazardd/hazardd/internal/store"
@@ -60,7 +61,7 @@ func (a *Lists) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	}
 	o := a.documentOf(r, f)
 	o.Title, o.Updated = "Active hazards", v.At()
-	body, err := a.lists.Form(v, f.String(), filter, who.Orgs, wish, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
+	body, err := a.lists.Form(v, f.String()+saidFor(o.Language, o.At), filter, who.Orgs, wish, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
 		// The first request may be canceled while others still wait for the body.
 		return a.Encode(context.WithoutCancel(r.Context()), out, a.Store.Log, f, o, list)
 	})
@@ -80,6 +81,11 @@ func (a *Lists) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	}
 	sendAs(w, f, false, "hazards-active")
 	return a.answerShared(w, r, who, v, body, now)
+}
+
+// saidFor is what the headlines of a list depend on besides its hazards: the language, and the day.
+func saidFor(l *words.Language, at hazard.Instant) string {
+	return fmt.Sprintf(" %s %d", l.ID, at.Time().Unix()/(24*60*60))
 }
 
 // answerLink serves the network link of the requested list. Google Earth cannot send headers: if
@@ -121,8 +127,12 @@ func (a *Lists) hazardDocument(w http.ResponseWriter, r *http.Request, from form
 // used Accept, so that the link returns the same document.
 func (a *Lists) documentOf(r *http.Request, f format.Format) format.Options {
 	values := r.URL.Query()
+	wish, err := a.Wish(r, values)
+	if err != nil { // the caller has refused it
+		wish = lang.Wish{}
+	}
 	values.Set("f", f.String())
-	return format.Options{Base: a.BaseURL, Self: a.BaseURL + r.URL.EscapedPath() + "?" + values.Encode()}
+	return format.Options{Base: a.BaseURL, Language: words.Best(wish.Tags()...), At: a.Now(), Self: a.BaseURL + r.URL.EscapedPath() + "?" + values.Encode()}
 }
 
 // sendAs sets the media type, and the name under which a browser saves the answer.

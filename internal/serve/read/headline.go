@@ -3,7 +3,6 @@ package read
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"net/http"
@@ -121,9 +120,8 @@ func (a *Lists) summary(w http.ResponseWriter, r *http.Request, who *auth.Caller
 		return err
 	}
 	language := words.Best(wish.Tags()...)
-	// A summary does not depend on the caller. It is made anew each day, for the words for days.
-	form := fmt.Sprintf("summary %s %d", language.ID, now.Time().Unix()/(24*60*60))
-	body, err := a.lists.Form(v, form, view.Filter{}, nil, wish, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
+	// A summary does not depend on the caller.
+	body, err := a.lists.Form(v, "summary"+saidFor(language, now), view.Filter{}, nil, wish, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
 		// The first request may be canceled while others still wait for the body.
 		return a.writeSummaries(context.WithoutCancel(r.Context()), out, ranked(list), language, now)
 	})

@@ -28,6 +28,10 @@ func (a *Router) Private(pattern string, h Protected) { a.Handle(pattern, a.guar
 // needs a token.
 func (a *Router) Readable(pattern string, h Protected) { a.Handle(pattern, a.guarded(h, reading)) }
 
+// Guarded is the handler that Readable registers, for a path that answers people by other rules than
+// programs.
+func (a *Router) Guarded(h Protected) http.Handler { return a.guarded(h, reading) }
+
 // Members registers an operation on the data of an organization, for its members and for services
 // that write for it.
 func (a *Router) Members(pattern string, h Protected) { a.Handle(pattern, a.guarded(h, writing)) }

@@ -40,6 +40,7 @@ func (a *Pages) Routes() {
 	a.Readable("GET /hazards/{hazard}/brief", a.Holds(costOfBrief, a.brief))
 	a.paged(hazardPattern, a.Holds(route.CostOfObject, a.hazardPage))
 	a.paged("GET /status", a.statusPage)
+	a.Handle("GET /here", a.here())
 	a.paged("GET /h/{hazard}/brief", a.Holds(costOfBrief, a.brief))
 	a.paged("GET /h/{hazard}/map.svg", a.Holds(route.CostOfShapes, a.pageMap))
 	a.paged("GET /h/{hazard}/hazard.json", inForm("application/json", a.Lists.Hazard))

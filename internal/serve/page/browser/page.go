@@ -34,8 +34,11 @@ const hazardPattern = "GET /h/{hazard}"
 
 // paged serves a page to visitors with a session, and to everybody if the server is public. Others
 // are redirected to the login form, and back after the login.
-func (a *Pages) paged(pattern string, h route.Protected) {
-	a.openPage(pattern, func(w http.ResponseWriter, r *http.Request) error {
+func (a *Pages) paged(pattern string, h route.Protected) { a.openPage(pattern, a.visited(pattern, h)) }
+
+// visited is the handler of a page that paged serves.
+func (a *Pages) visited(pattern string, h route.Protected) route.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
 		if wantsJSON(r) && pattern == hazardPattern {
 			a.seeOther(w, "/hazards/"+url.PathEscape(r.PathValue("hazard")))
 			return nil
@@ -61,12 +64,14 @@ func (a *Pages) paged(pattern string, h route.Protected) {
 		}
 		defer share.Leave()
 		return h(w, r, who)
-	})
+	}
 }
 
 // openPage serves a page that needs no session. Errors are pages too.
-func (a *Pages) openPage(pattern string, h route.Handler) {
-	a.Handle(pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func (a *Pages) openPage(pattern string, h route.Handler) { a.Handle(pattern, a.pageHandler(h)) }
+
+func (a *Pages) pageHandler(h route.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			if p := recover(); p != nil {
 				if p == http.ErrAbortHandler {
@@ -87,7 +92,7 @@ func (a *Pages) openPage(pattern string, h route.Handler) {
 		if err := h(w, r); err != nil {
 			a.failPage(w, r, err)
 		}
-	}))
+	})
 }
 
 // zoneParameter is the visitor's time zone (IANA). Pages show times in it beside UTC. The map adds

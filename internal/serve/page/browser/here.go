@@ -1,0 +1,118 @@
+package browser
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/hazardd/hazardd/internal/atlas/gazetteer"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/lang"
+	"github.com/hazardd/hazardd/internal/serve/encoded"
+	pages "github.com/hazardd/hazardd/internal/serve/page"
+	"github.com/hazardd/hazardd/internal/serve/read"
+	"github.com/hazardd/hazardd/internal/serve/route"
+)
+
+// here serves what holds at a place: to programs as JSON, to people as a page without scripts.
+func (a *Pages) here() http.Handler {
+	page := a.pageHandler(a.visited("GET /here", a.Holds(route.CostOfPage, a.herePage)))
+	api := a.Guarded(a.Holds(route.CostOfPage, a.HereJSON))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" || wantsJSON(r) {
+			api.ServeHTTP(w, r)
+			return
+		}
+		page.ServeHTTP(w, r)
+	})
+}
+
+// herePage answers as a page. It ignores parameters that portals add to links.
+func (a *Pages) herePage(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	values := r.URL.Query()
+	p := &pages.Here{Frame: a.frame(r), Now: a.Now(), Asked: strings.TrimSpace(values.Get("place"))}
+	p.User = who.Name
+	if who.Role == auth.Public {
+		p.Login = a.Cookies.Root + "/login?next=" + url.QueryEscape("/here")
+	}
+	if values.Get("place") == "" {
+		values.Del("place")
+	}
+	if values.Has("place") || values.Has("lat") || values.Has("lon") {
+		if err := a.fillHere(r, p, values); err != nil {
+			return err
+		}
+	}
+	html, err := p.HTML()
+	if err != nil {
+		return err
+	}
+	w.Header()["Content-Type"] = route.HTMLType
+	return route.Answer(w, r, encoded.NewBody(html, true))
+}
+
+func (a *Pages) fillHere(r *http.Request, p *pages.Here, values url.Values) error {
+	h, err := a.Wanted(values, p.Language.ID)
+	if problem, ok := errors.AsType[*route.Problem](err); ok {
+		p.Fault = p.Language.Say("hereNoPlace")
+		if problem.Status != http.StatusNotFound {
+			p.Fault = p.Language.Say("hereBadPlace")
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	wish := lang.Accepted(r.Header["Accept-Language"]).Or(a.Languages)
+	if asked, err := lang.Parse(values.Get(route.LangParameter)); err == nil {
+		wish = asked.Or(wish)
+	}
+	if err := a.HereOf(r.Context(), h, wish, p.Language, p.Now); err != nil {
+		return err
+	}
+	p.Place, p.Watch, p.Which = placeName(h.Place), string(h.Watched), h.Ambiguous
+	if h.Ambiguous {
+		p.Places = append(p.Places, pages.HerePlace{Name: p.Place, Query: positionOf(h.Place.Lat, h.Place.Lon, p.Language.ID)})
+	}
+	for _, o := range h.Others {
+		name := placeName(read.HerePlace{Name: o.Name, Region: o.Region, Country: gazetteer.CountryName(o.Country, p.Language.ID)})
+		p.Places = append(p.Places, pages.HerePlace{Name: name, Query: positionOf(o.Lat, o.Lon, p.Language.ID)})
+	}
+	for _, s := range h.Sources {
+		p.Who = append(p.Who, s.Title)
+	}
+	for _, x := range h.Hazards {
+		level, class := p.LevelOf(x.Severity)
+		one := pages.HereHazard{Headline: x.Headline, Instruction: x.Instruction, Until: x.Until, Level: level, Class: class, Href: p.Root + "/h/" + x.UUID, Maybe: !x.Certain}
+		if x.Certain && *x.DistanceKm == 0 {
+			p.Here = append(p.Here, one)
+			continue
+		}
+		if x.DistanceKm != nil {
+			one.Away = p.Language.Say("hereAway", "n", strconv.Itoa(int(*x.DistanceKm+0.5)))
+		}
+		p.Near = append(p.Near, one)
+	}
+	p.Link = a.BaseURL + "/here?" + positionOf(h.Place.Lat, h.Place.Lon, p.Language.ID)
+	return nil
+}
+
+// placeName is a place with its state and country, or a position.
+func placeName(p read.HerePlace) string {
+	if p.Name == "" {
+		return strconv.FormatFloat(p.Lat, 'f', 3, 64) + ", " + strconv.FormatFloat(p.Lon, 'f', 3, 64)
+	}
+	name := p.Name
+	for _, more := range []string{p.Region, p.Country} {
+		if more != "" && more != name {
+			name += ", " + more
+		}
+	}
+	return name
+}
+
+func positionOf(lat, lon float64, language string) string {
+	return url.Values{"lat": {strconv.FormatFloat(lat, 'f', -1, 64)}, "lon": {strconv.FormatFloat(lon, 'f', -1, 64)}, "lang": {language}}.Encode()
+}
