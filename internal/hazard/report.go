@@ -27,7 +27,11 @@ type Report struct {
 	// Earlier are keys under which the event may have begun, such as last year's. They only find a
 	// hazard that is still active, and only for this report: another event may use Key.
 	Earlier []string `json:"earlier,omitzero"`
-	Part    string   `json:"part,omitzero"`
+	// Issue is what the issues of one warning have in common, if each has a key of its own and refers
+	// to no other. The report is about the event with the same Issue that is active and overlaps in
+	// time. Other warnings may use it at other times.
+	Issue string `json:"issue,omitzero"`
+	Part  string `json:"part,omitzero"`
 	// Version orders the reports of one Part and of one place: the greatest is the present one. It
 	// is usually the time of issue in milliseconds.
 	Version int64 `json:"version"`

@@ -139,7 +139,10 @@ func epochOf(lives map[string][]epoch, known map[string]store.Named, name string
 	if r.Ended != "" {
 		lives[name] = all
 		n := nearest(all, to)
-		return []string{epochName(name, max(n, 0))}, n < 0 || all[n].covers(to, to)
+		if covered = n < 0 || all[n].covers(to, to); !covered && !all[n].covers(from, from) && r.Ended != hazard.EndWithdrawn {
+			return []string{epochName(name, len(all))}, false // it waits for the event that it ends
+		}
+		return []string{epochName(name, max(n, 0))}, covered
 	}
 	var one []int // the events that are one by this report
 	whole := epoch{from, to}

@@ -114,6 +114,13 @@ func (l *linker) link(i int) error {
 		}
 		means = append(means, name)
 	}
+	issued, err := l.issued(r, means)
+	if err != nil {
+		return err
+	}
+	if issued != "" {
+		means = append(means, issued)
+	}
 	followed, err := l.followed(r, means)
 	switch {
 	case err != nil:
@@ -253,6 +260,39 @@ func (l *linker) followed(r *hazard.Report, own []string) (string, error) {
 	}
 	return "", nil
 }
+
+// issued returns the event of which a report is another issue (Report.Issue), or "" if there is none or
+// the report's own names, which mean own, are known.
+func (l *linker) issued(r *hazard.Report, own []string) (string, error) {
+	if r.Issue == "" || slices.ContainsFunc(own, func(name string) bool { _, ok := l.events[name]; return ok }) {
+		return "", nil
+	}
+	events, err := l.w.tx.Events.Called(issueRef(l.w.src, r.Issue))
+	if err != nil {
+		return "", err
+	}
+	var latest *store.Event
+	for i := range events {
+		e := &events[i]
+		h, err := l.w.tx.Hazard(e.HazardID)
+		if err != nil {
+			return "", err
+		}
+		if h.ActiveAt(l.w.now) && r.Start <= e.End && e.Start <= r.OverAt() && (latest == nil || e.Start > latest.Start) {
+			latest = e
+		}
+	}
+	if latest == nil {
+		return "", nil
+	}
+	l.events[latest.Key] = store.Named{Key: latest.Key, HazardID: latest.HazardID, Start: latest.Start, End: latest.End}
+	return latest.Key, nil
+}
+
+// issueRef is the name by which another issue of a warning finds its event.
+func issueRef(src, issue string) string { return issues + src + ":" + issue }
+
+const issues = "issue:"
 
 // cover reports whether any part of events, stored or in the batch, covers one of places.
 func (l *linker) cover(events, places []string) (bool, error) {

@@ -316,7 +316,7 @@ func (w *writer) called(e *store.Event, names []string) (all []store.Event, err 
 // volcano's number identifies the mountain, but each eruption is a hazard. A tsunami is a hazard of
 // its own beside its earthquake. Two alerts of one feed are not two languages of one alert.
 func namesMean(ref string, a, b *store.Event) bool {
-	if a.Source == b.Source && strings.HasPrefix(ref, hazard.AgainElsewhereRef) || strings.HasPrefix(ref, waits) {
+	if a.Source == b.Source && strings.HasPrefix(ref, hazard.AgainElsewhereRef) || strings.HasPrefix(ref, waits) || strings.HasPrefix(ref, issues) {
 		return false
 	}
 	return (a.Type == hazard.Tsunami) == (b.Type == hazard.Tsunami) && overlap(a, b, keyLife)

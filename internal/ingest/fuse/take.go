@@ -291,6 +291,13 @@ func (w *writer) remember(g *group, h *hazard.Hazard, d *decision, joined string
 			return err
 		}
 	}
+	for i := range g.reports {
+		if issue := g.reports[i].Issue; issue != "" {
+			if err := w.addRef(issueRef(w.src, issue), g.event); err != nil {
+				return err
+			}
+		}
+	}
 	if next := own.Head.Successor; next != "" {
 		if err := w.addRef(successorRef(w.src+":"+next), g.event); err != nil {
 			return err

@@ -137,6 +137,41 @@ func TestAnEruptionOfAnotherYearIsAnotherHazard(t *testing.T) {
 	}
 }
 
+// A warning under a re-used name is announced, and cancelled before its start. The cancellation may
+// come first.
+func TestACancellationEndsWhatItAnnouncedUnderAReusedName(t *testing.T) {
+	const day = 24 * 60 * minute
+	report := func(part string, issued, start hazard.Instant) hazard.Report {
+		return with(reportOf("cap", "W.1", hazard.Flood, start, 1, 1), func(r *hazard.Report) {
+			r.Part, r.Version, r.End = part, int64(issued), new(start+60*minute)
+		})
+	}
+	old := report("a", noon, noon)
+	next := report("b", noon+200*day, noon+200*day+120*minute)
+	over := with(report("c", noon+200*day+minute, noon+200*day+120*minute), func(r *hazard.Report) { r.Ended = hazard.EndCancelled })
+	for name, order := range map[string][]hazard.Report{
+		"in order":               {old, next, over},
+		"the cancellation first": {old, over, next},
+		"the old one last":       {next, over, old},
+		"backwards":              {over, next, old},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			for _, r := range order {
+				d.apply("cap", noon+200*day+2*minute, fuse.Options{History: true}, r)
+			}
+			var got []string
+			for _, h := range d.hazards() {
+				got = append(got, fmt.Sprint(h.Start, " ", h.Reason))
+			}
+			slices.Sort(got)
+			if want := []string{fmt.Sprint(old.Start, " expired"), fmt.Sprint(next.Start, " cancelled")}; !slices.Equal(got, want) {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+}
+
 // A drawing whose event is not reported with it belongs to the latest event of that name, and
 // begins with it.
 func TestADrawingUnderANumberThatComesRoundBeginsWithTheLatest(t *testing.T) {

@@ -377,7 +377,10 @@ func meant(lives []span, r *hazard.Report) (all []int, covered bool) {
 		return all, true
 	}
 	n := nearest(lives, to)
-	return []int{n}, len(lives) == 0 || covers(lives[n], to, to)
+	if covered = len(lives) == 0 || covers(lives[n], to, to); !covered && !covers(lives[n], r.Start, r.Start) && r.Ended != hazard.EndWithdrawn {
+		n = len(lives) // the event that it ends is not known yet
+	}
+	return []int{n}, covered
 }
 
 // nearest returns the event that goes on at a moment, or else the nearest in time; of several, the

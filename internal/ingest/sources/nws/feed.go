@@ -241,6 +241,7 @@ func (p *parser) record(where func() string, raw []byte) {
 		if len(r.Aliases) > 0 && len(r.Areas) == 0 && r.Ended == "" {
 			al := f.Properties
 			what := lenient.Joined("\n", append([]string{al.SenderName, al.Event, strings.Join(al.Parameters.Product, " ")}, r.Places...)...)
+			p.Reports[at].Issue = fmt.Sprintf("%x", sha256.Sum256([]byte(what)))[:24]
 			p.issues[what] = append(p.issues[what], at)
 		}
 	}
