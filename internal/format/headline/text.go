@@ -187,6 +187,16 @@ func Unwrapped(text string) string {
 	return strings.Join(out, "\n\n")
 }
 
+// Sentenced writes each paragraph that is all in capitals as sentences. Other paragraphs, and lines,
+// stay as they are.
+func Sentenced(text string) string {
+	paragraphs := strings.Split(text, "\n\n")
+	for i, p := range paragraphs {
+		paragraphs[i] = sentenceCase(p)
+	}
+	return strings.Join(paragraphs, "\n\n")
+}
+
 // hardBreak is the length from which a line was broken for its length: bulletins have 69 columns.
 const hardBreak = 45
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/atlas/town"
+	"github.com/hazardd/hazardd/internal/format/headline"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lang"
@@ -28,6 +29,8 @@ type Hazard struct {
 	There  *time.Location
 	Now    hazard.Instant
 	Hazard *hazard.Hazard // its state at Now
+	// Headline is the hazard in a sentence or two.
+	Headline string
 	// Symbol returns the path of a hazard's symbol.
 	Symbol func(*hazard.Hazard) string
 	// Successor is the hazard that replaced it; nil if there is none, or it is unknown here.
@@ -101,7 +104,9 @@ type view struct {
 	Position, Degrees         string
 	KnownOnly                 string // instead of the position: the place is only known as a region or country
 	MapAlt                    string
+	Headline                  string
 	Description               []block
+	Original                  string // the description as it was received, if it is set otherwise
 	Language, Dir             string // of the authority's text; empty: unknown
 	Instruction, Contact      []block
 	Responses                 []string
@@ -156,24 +161,43 @@ func (c *Hazard) zones() (list []zoneLink) {
 	return list
 }
 
+// describe sets the description and the instruction, which stands above it and not in it too. What is
+// written in capitals is set as sentences.
+func (c *Hazard) describe(v *view, instruction string) {
+	text := c.Hazard.Description
+	if instruction != "" {
+		text = strings.TrimSpace(strings.Replace(text, instruction, "", 1))
+	}
+	set := headline.Sentenced(text)
+	v.Description, v.Instruction = blocks(set), blocks(headline.Sentenced(instruction))
+	if set != text {
+		v.Original = c.Hazard.Description
+	}
+}
+
 // speak adds the authority's text in the language of the page.
 func (c *Hazard) speak(v *view) {
 	h := c.Hazard
 	t := h.Says()
 	if t == nil {
+		c.describe(v, h.Instruction)
 		return
 	}
 	v.Language, v.Dir = t.Language, "ltr"
 	if lang.RTL(t.Language) {
 		v.Dir = "rtl"
 	}
-	if t.Instruction != "" && !h.EditedField("description") {
-		v.Description = blocks(strings.Replace(h.Description, t.Instruction, "", 1)) // the instruction is shown below the description
+	instruction := cmp.Or(h.Instruction, t.Instruction)
+	if h.EditedField("description") && h.Instruction == "" {
+		c.describe(v, "")
+		v.Instruction = blocks(t.Instruction)
+	} else {
+		c.describe(v, instruction)
 	}
 	if h.EditedField("description") && h.EditedField("hazard_Name") {
 		v.Language, v.Dir = "", ""
 	}
-	v.Instruction, v.Contact, v.Audience = blocks(t.Instruction), blocks(t.Contact), t.Audience
+	v.Contact, v.Audience = blocks(t.Contact), t.Audience
 	for _, r := range t.Responses {
 		if key := "response" + r; c.language().Knows(key) {
 			v.Responses = append(v.Responses, c.say(key))
@@ -234,7 +258,7 @@ const shownChanges = 12
 
 func (c *Hazard) view() *view {
 	h := c.Hazard
-	v := &view{Frame: c.Frame, Preview: c.Preview, H: h, Ref: c.Root + "/h/" + h.UUID.String(), MapURL: c.Root + "/#h=" + h.UUID.String(), Title: h.Name, Symbol: c.Symbol(h),
+	v := &view{Frame: c.Frame, Preview: c.Preview, H: h, Ref: c.Root + "/h/" + h.UUID.String(), MapURL: c.Root + "/#h=" + h.UUID.String(), Title: h.Name, Headline: c.Headline, Symbol: c.Symbol(h),
 		Exercise: h.Category == hazard.Exercise, Over: !h.ActiveAt(c.Now), SeverityClass: severityClass(h.Severity), Severity: c.severity(h.Severity),
 		Category: c.language().NameOf("category", string(h.Category)), Type: c.language().NameOf("type", string(h.Type)), Made: c.at(c.Now, c.Now), Start: c.at(h.Start, c.Now), End: c.at(h.End, c.Now), Updated: c.at(h.LastUpdate, c.Now),
 		Position: dms(h.Latitude, h.Longitude), Degrees: fmt.Sprintf("%s, %s", number(h.Latitude, 5), number(h.Longitude, 5)),
@@ -520,6 +544,9 @@ func (c *Hazard) people() *people {
 		return nil
 	}
 	p := &people{Text: c.estimate(e.People), Method: e.Method}
+	if e.People == nil && slices.ContainsFunc(e.Bands, func(b hazard.ExposedBand) bool { return b.People != nil }) {
+		p.Text = "" // "not known" beside a number would contradict it
+	}
 	if key := uncounted[e.Why]; key != "" {
 		p.Why = c.say(key)
 	}

@@ -325,6 +325,10 @@ func (w *letter) instruction(e *entry, h *hazard.Hazard) {
 			}
 		}
 	}
+	if h.Instruction != "" {
+		e.ToDo = append(paragraphs(h.Instruction, maxInstruction), e.ToDo...)
+		text = strings.Replace(text, h.Instruction, "", 1) // it stands above
+	}
 	e.Said = paragraphs(text, maxDescription)
 	if len(e.ToDo) == 0 && h.Severity >= hazard.Advisory {
 		e.ToDo, e.Dir = []string{w.say("noInstruction")}, "auto"

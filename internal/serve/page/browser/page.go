@@ -246,6 +246,11 @@ func (a *Pages) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now 
 	ctx := r.Context()
 	c = &pages.Hazard{Frame: a.frame(r), Now: now, Hazard: h, Ground: a.Pictures.Ground != nil, Symbol: a.symbolPath, Orgs: map[int64]string{}}
 	c.User = who.Name
+	said, err := a.Headlines.Of(ctx, h, c.Language, now)
+	if err != nil {
+		return nil, false, err
+	}
+	c.Headline = said.Headline
 	if !h.Somewhere() {
 		c.There = town.Zone(h.Latitude, h.Longitude)
 	}
