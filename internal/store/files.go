@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -147,7 +149,7 @@ func (s *Files) Sweep(ctx context.Context, now hazard.Instant) (removed int, err
 	}
 	for more := true; more; { // in small transactions, so that the ones below have little to do
 		err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) (err error) {
-			more, err = nameContents(ctx, q)
+			more, err = s.nameContents(ctx, q)
 			return err
 		})
 		if err != nil {
@@ -181,12 +183,15 @@ func (s *Files) Sweep(ctx context.Context, now hazard.Instant) (removed int, err
 
 // endContent ends the life of a content if nothing refers to it.
 func (s *core) endContent(ctx context.Context, n blob.Name) (ended bool, err error) {
-	err = s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error {
 		for more := true; more; {
 			var err error
-			if more, err = nameContents(ctx, q); err != nil {
+			if more, err = s.nameContents(ctx, q); err != nil {
 				return err
 			}
+		}
+		if unread, err := s.unreadContents(ctx, tx, q); err != nil || unread > 0 {
+			return err // one of those states may name it
 		}
 		rows, err := q.EndContent(ctx, sqlc.EndContentParams{Digest: n.Digest, NextLife: n.Life + 1})
 		ended = rows > 0
@@ -197,8 +202,8 @@ func (s *core) endContent(ctx context.Context, n blob.Name) (ended bool, err err
 
 // nameContents indexes the contents that the next states in the log refer to, and reports whether
 // there may be more. The index is derived from the log only, whoever wrote it, so nothing else has
-// to be kept correct.
-func nameContents(ctx context.Context, q *sqlc.Queries) (more bool, err error) {
+// to be kept correct. A damaged state is left out and remembered: while there is one, no content ends.
+func (s *core) nameContents(ctx context.Context, q *sqlc.Queries) (more bool, err error) {
 	const batch = 1000
 	last, err := q.ContentsNamed(ctx)
 	if err != nil {
@@ -210,6 +215,12 @@ func nameContents(ctx context.Context, q *sqlc.Queries) (more bool, err error) {
 	}
 	for _, row := range rows {
 		digest, err := contentOf(row)
+		if err != nil && s.store.Quarantine.change(row.N, err) {
+			if err := q.SetMeta(ctx, sqlc.SetMetaParams{Name: unreadContent + strconv.FormatInt(row.N, 10), Value: "damaged"}); err != nil {
+				return false, err
+			}
+			continue
+		}
 		if err != nil {
 			return false, err
 		}
@@ -221,6 +232,55 @@ func nameContents(ctx context.Context, q *sqlc.Queries) (more bool, err error) {
 		}
 	}
 	return len(rows) == batch, q.SetContentsNamed(ctx, rows[len(rows)-1].N)
+}
+
+// unreadContent begins the names of rows of meta, each with the number of a product's state that
+// nameContents could not read.
+const unreadContent = "unread content "
+
+// unreadContents counts the states that nameContents could not read and that are still in the log. It
+// names the contents of those that were mended.
+func (s *core) unreadContents(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) (n int, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT name FROM meta WHERE name LIKE $1`, unreadContent+"%")
+	if err != nil {
+		return 0, storeError(err)
+	}
+	defer rows.Close()
+	var names []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return 0, storeError(err)
+		}
+		names = append(names, name)
+	}
+	if err := rows.Err(); err != nil {
+		return 0, storeError(err)
+	}
+	for _, name := range names {
+		change, err := strconv.ParseInt(strings.TrimPrefix(name, unreadContent), 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("row %q of meta: %w", name, err)
+		}
+		states, err := q.ProductStatesSince(ctx, sqlc.ProductStatesSinceParams{After: change - 1, MaxRows: 1})
+		if err != nil {
+			return 0, err
+		}
+		if len(states) == 0 || states[0].N != change { // pruned
+			continue
+		}
+		digest, err := contentOf(states[0])
+		if err != nil {
+			n++
+			continue
+		}
+		if digest != "" {
+			if err := q.NameContent(ctx, digest); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return n, nil
 }
 
 // Option changes a default of Open.

@@ -171,6 +171,47 @@ func TestAContentThatNothingNamesIsSweptAfterAnHour(t *testing.T) {
 	})
 }
 
+// A damaged state of a product keeps no other content from being named, and none is removed that it may
+// name, until it is mended.
+func TestADamagedProductLosesNoContent(t *testing.T) {
+	s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	save(t, s, flood("flood"))
+	damaged := keepFile(t, s, "of a damaged product")
+	keepFile(t, s, "of another")
+	loose, err := putFile(t.Context(), s, "of nobody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := loose.Drop(); err != nil {
+		t.Fatal(err)
+	}
+	turn := func(from, to string) {
+		t.Helper()
+		if err := s.Exec(t.Context(), fmt.Sprintf(`UPDATE changes SET body = replace(body, '%s', '%s') WHERE n = %d`, from, to, damaged.Version)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	right, wrong := sha("of a damaged product"), sha("something else")
+	turn(right, wrong)
+	if n := sweep(t, s, 65*time.Minute); n != 0 {
+		t.Errorf("%d contents went, and the damaged state may name each of them", n)
+	}
+	for _, text := range []string{"of a damaged product", "of another", "of nobody"} {
+		wantFile(t, s, text)
+	}
+	turn(wrong, right)
+	if n := sweep(t, s, 65*time.Minute); n != 1 {
+		t.Errorf("mended: %d contents went, want the one of nobody", n)
+	}
+	for _, text := range []string{"of a damaged product", "of another"} {
+		wantFile(t, s, text)
+	}
+}
+
 func TestAContentThatIsBeingNamedIsNotLostToASweep(t *testing.T) {
 	everywhere(t, func(t *testing.T, reopen func() *store.Store) {
 		s, sweeper := reopen(), reopen()

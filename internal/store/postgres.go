@@ -314,12 +314,18 @@ func (*postgres) check(context.Context, *sql.Tx, func(string)) error { return ni
 
 func (*postgres) purge(context.Context, *sql.DB) error { return nil }
 
+// errPooled says what connections that change beneath a session mean.
+var errPooled = fmt.Errorf("%w: a pooler between this node and PostgreSQL gives each transaction another connection; "+
+	"hazardd needs one for the whole session (PgBouncer: pool_mode = session)", hazard.ErrUnavailable)
+
 // postgresKind maps errors by SQLSTATE (PostgreSQL, appendix A), and errors of the connection.
 func postgresKind(err error) error {
 	if failure, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch code := failure.Code; {
 		case code == "53100": // disk_full
 			return hazard.ErrFull
+		case code == "42P05", code == "26000": // a statement that another connection has prepared, or has not
+			return errPooled
 		case code == "22021", code == "22P05": // a character that PostgreSQL's texts cannot hold, such as U+0000
 			bad := &hazard.InvalidError{}
 			bad.Add("", "holds a character that is no text (U+0000)")

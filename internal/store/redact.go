@@ -157,21 +157,21 @@ func (t *Tx) ReleaseFile(digest string) error {
 // Purge removes released contents, and the remains of rewritten rows in the database's files, as
 // far as possible while others read (docs/operations.md). It may be repeated.
 func (s *Files) Purge(ctx context.Context, digests []string) error {
-	for _, digest := range digests {
-		row, err := content(ctx, s.readQ, digest)
-		if err != nil {
-			return err
-		}
-		if row.Named {
-			continue
-		}
-		name := blob.Name{Digest: digest, Life: row.Life}
-		if ended, err := s.endContent(ctx, name); err != nil || !ended {
-			return err
-		}
-		if err := s.files.Remove(ctx, name); err != nil {
-			return err
-		}
+	var errs []error
+	for _, digest := range digests { // one that is in use, or cannot be removed, keeps no other
+		errs = append(errs, s.purge(ctx, digest))
 	}
-	return storeError(s.database.purge(ctx, s.write))
+	return errors.Join(append(errs, storeError(s.database.purge(ctx, s.write)))...)
+}
+
+func (s *Files) purge(ctx context.Context, digest string) error {
+	row, err := content(ctx, s.readQ, digest)
+	if err != nil || row.Named {
+		return err
+	}
+	name := blob.Name{Digest: digest, Life: row.Life}
+	if ended, err := s.endContent(ctx, name); err != nil || !ended {
+		return err
+	}
+	return s.files.Remove(ctx, name)
 }

@@ -126,7 +126,8 @@ SELECT t.subscription, t.channel, CAST(sqlc.arg(into_id) AS BIGINT), t.n, t.firs
 ON CONFLICT (subscription, channel, hazard_id) DO NOTHING;
 
 -- name: PurgeTold :exec
-DELETE FROM told WHERE gone AND at_ms < sqlc.arg(before_ms);
+DELETE FROM told WHERE at_ms < sqlc.arg(before_ms)
+    AND (gone OR EXISTS (SELECT 1 FROM hazards h WHERE h.id = told.hazard_id AND h.status = 'E' AND h.update_ms < sqlc.arg(before_ms)));
 
 -- name: RaiseCounter :exec
 -- Never back: another process may have come further.

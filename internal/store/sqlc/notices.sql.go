@@ -630,7 +630,8 @@ func (q *Queries) PurgeSubscriptions(ctx context.Context, upTo int64) error {
 }
 
 const purgeTold = `-- name: PurgeTold :exec
-DELETE FROM told WHERE gone AND at_ms < $1
+DELETE FROM told WHERE at_ms < $1
+    AND (gone OR EXISTS (SELECT 1 FROM hazards h WHERE h.id = told.hazard_id AND h.status = 'E' AND h.update_ms < $1))
 `
 
 func (q *Queries) PurgeTold(ctx context.Context, beforeMs int64) error {
