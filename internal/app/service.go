@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -829,6 +830,12 @@ func (s *Service) freshen(ctx context.Context) error {
 	states, err := s.sources(ctx)
 	if states != nil {
 		summary := poll.Summary(states)
+		if n := len(s.Store.Quarantine.Found()); n > 0 {
+			counts, names, named := strings.Cut(summary, `; names=`)
+			if summary = fmt.Sprintf("%s; damaged=%d", counts, n); named {
+				summary += "; names=" + names
+			}
+		}
 		if err != nil {
 			summary += "; store=away"
 		}

@@ -10,6 +10,8 @@ export interface Sources {
   readonly starting: number;
   /** Official feeds that have never answered. */
   readonly unheard?: number;
+  /** Records of the store that are damaged and left out. */
+  readonly damaged?: number;
   /** Names of the stale and failing ones. */
   readonly names: readonly string[];
 }
@@ -39,6 +41,7 @@ export function freshness(headers: Headers): Freshness {
       failing: count("failing"),
       starting: count("starting"),
       ...(count("unheard") > 0 && { unheard: count("unheard") }),
+      ...(count("damaged") > 0 && { damaged: count("damaged") }),
       names: (value("names")?.[1] ?? "").split(/[,\s]+/).filter(Boolean),
     };
   }
@@ -49,7 +52,7 @@ export function freshness(headers: Headers): Freshness {
 export type Trust =
   /** All sources are up to date. */
   | "good"
-  /** Some source is not: something may be missing. */
+  /** Some source is not, or the store is damaged: something may be missing. */
   | "partly"
   /** There are sources, and none of them has been read, or can be. */
   | "unread"
@@ -60,6 +63,7 @@ export type Trust =
 
 export function trust(s: Sources | undefined): Trust {
   if (!s) return "unknown";
+  if (s.damaged) return "partly";
   const bad = s.stale + s.failing + s.starting;
   return s.ok > 0 ? (bad > 0 ? "partly" : "good") : bad + (s.unheard ?? 0) > 0 ? "unread" : "none";
 }

@@ -4,6 +4,7 @@ import { freshness, trust } from "../src/freshness";
 test.each([
   ["all is well", { "Hazardd-Change": "42", "Hazardd-Sources": "ok=10; stale=0" }, { change: 42, sources: { ok: 10, stale: 0, failing: 0, starting: 0, names: [] }, viewAge: undefined }],
   ["a source is stale", { "Hazardd-Sources": 'ok=9; stale=1; names="gdacs"' }, { change: undefined, sources: { ok: 9, stale: 1, failing: 0, starting: 0, names: ["gdacs"] }, viewAge: undefined }],
+  ["the store is damaged", { "Hazardd-Sources": "ok=9; damaged=2" }, { change: undefined, sources: { ok: 9, stale: 0, failing: 0, starting: 0, damaged: 2, names: [] }, viewAge: undefined }],
   ["several are", { "Hazardd-Sources": 'ok=8; stale=2; names="gdacs,nhc"' }, { change: undefined, sources: { ok: 8, stale: 2, failing: 0, starting: 0, names: ["gdacs", "nhc"] }, viewAge: undefined }],
   ["none can be read", { "Hazardd-Sources": 'ok=0; stale=0; failing=2; starting=3; names="gdacs,nhc"' }, {
     change: undefined,
@@ -23,4 +24,6 @@ test.each([
   ["ok=0; stale=0; starting=10", "unread"],
   ['ok=0; stale=10; names="nws"', "unread"],
   ["ok=0; stale=0", "none"],
+  ["ok=10; damaged=1", "partly"],
+  ["ok=0; damaged=1", "partly"],
 ])("sources that are %s are worth: %s", (said, want) => expect(trust(freshness(new Headers({ "Hazardd-Sources": said })).sources)).toBe(want));

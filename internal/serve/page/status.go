@@ -12,6 +12,8 @@ type Status struct {
 	Now hazard.Instant
 	// Away reports that the database is unreachable. The page then shows the last known state.
 	Away    bool
+	Closed  bool  // the store cannot be written
+	Damaged int   // records that are damaged and left out
 	Change  int64 // number of the last change that lists show
 	Active  int   // number of active hazards
 	Sources []SourceStatus
@@ -31,6 +33,8 @@ type statusView struct {
 	Ref    string // path of the page
 	Made   moment
 	Away   bool
+	Closed bool
+	Damage int
 	None   bool // no source has been read
 	Bad    int  // sources that are not up to date
 	Change int64
@@ -48,7 +52,7 @@ type statusRow struct {
 
 // HTML returns the page.
 func (s *Status) HTML() ([]byte, error) {
-	v := statusView{Frame: s.Frame, Ref: s.Root + "/status", Made: s.at(s.Now, s.Now), Away: s.Away, None: true, Change: s.Change, Active: s.Active}
+	v := statusView{Frame: s.Frame, Ref: s.Root + "/status", Made: s.at(s.Now, s.Now), Away: s.Away, Closed: s.Closed, Damage: s.Damaged, None: true, Change: s.Change, Active: s.Active}
 	for _, source := range s.Sources {
 		if source.State == "disabled" {
 			v.Others = append(v.Others, source.Title)

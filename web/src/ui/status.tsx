@@ -51,7 +51,7 @@ function doubt(s: SourcesState | undefined): string {
     case "none":
       return text.status.noSources;
     case "partly":
-      return s!.stale + s!.failing > 0
+      return s!.damaged ? text.status.damaged({ n: s!.damaged }) : s!.stale + s!.failing > 0
         ? s!.names.length > 0 && s!.names.length <= 3 ? text.status.stale({ names: listed(s!.names) }) : text.status.staleMany({ n: s!.stale + s!.failing })
         : text.status.starting({ n: s!.starting });
     default:

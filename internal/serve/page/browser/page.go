@@ -129,7 +129,7 @@ func (a *Pages) statusPage(w http.ResponseWriter, r *http.Request, who *auth.Cal
 		return err
 	}
 	v := a.Live.View(now)
-	s := &pages.Status{Frame: a.frame(r), Now: now, Away: away, Change: v.Number(), Active: v.Len()}
+	s := &pages.Status{Frame: a.frame(r), Now: now, Away: away, Closed: a.Store.Unwritable() != nil, Damaged: len(a.Store.Quarantine.Found()), Change: v.Number(), Active: v.Len()}
 	s.User = who.Name
 	if who.Role == auth.Public {
 		s.Login = a.Cookies.Root + "/login?next=/status"
