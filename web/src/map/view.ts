@@ -621,11 +621,11 @@ const distinct = (features: readonly MapGeoJSONFeature[]): number[] => [...new S
 /** Here the map ends in the south: Antarctica would fill a quarter of it. */
 const SOUTH = -58;
 
-/** Keeps a window in the world, which is never shown twice: to the east and west it goes round, in the north and south it ends. */
+/** Keeps a window in the world, which is never shown twice: to the east and west it goes round, in the north and south it ends. A window that is high shows what it must of the south. */
 function inWorld(at: maplibregl.LngLat, zoom: number, { clientWidth: width, clientHeight: height }: HTMLElement): { center: maplibregl.LngLat; zoom: number } {
-  const end = maplibregl.MercatorCoordinate.fromLngLat([0, SOUTH]).y;
-  zoom = Math.max(zoom, Math.log2(Math.max(width / 512, height / (512 * end), 0.5)));
+  zoom = Math.max(zoom, Math.log2(Math.max(width, height, 256) / 512));
   const half = height / 2 / (512 * 2 ** zoom);
+  const end = Math.max(maplibregl.MercatorCoordinate.fromLngLat([0, SOUTH]).y, 2 * half);
   const y = maplibregl.MercatorCoordinate.fromLngLat([0, Math.max(-85, Math.min(85, at.lat))]).y;
   const to = Math.min(Math.max(y, half), end - half);
   return { center: to === y ? at : new maplibregl.LngLat(at.lng, new maplibregl.MercatorCoordinate(0, to).toLngLat().lat), zoom };
