@@ -23,7 +23,7 @@ test("ArcGIS REST JS", async () => {
 	assert.equal(one.attributes.hazard_ID, Number(first));
 	const box = await queryFeatures({ url: `${server}/1`, returnExtentOnly: true, returnCountOnly: true });
 	assert.ok(box.count === Number(areas) && box.extent.xmin < box.extent.xmax, JSON.stringify(box));
-	const near = await queryFeatures({ url: `${server}/0`, geometry: { x: 10, y: 50, spatialReference: { wkid: 4326 } }, geometryType: "esriGeometryPoint",
+	const near = await queryFeatures({ url: `${server}/0`, geometry: { x: 10, y: 42, spatialReference: { wkid: 4326 } }, geometryType: "esriGeometryPoint",
 		distance: 5, units: "esriSRUnit_Kilometer", outSR: "25832", orderByFields: "type_ID, start_time DESC" });
 	assert.ok(near.features.length > 0 && near.spatialReference.wkid === 25832, JSON.stringify(near));
 	const recent = await queryFeatures({ url: `${server}/3`, where: "last_update_time > CURRENT_TIMESTAMP - INTERVAL '1' DAY", returnCountOnly: true, httpMethod: "POST" });

@@ -14,12 +14,12 @@ import (
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
-// installed skips the test where the programs are not installed.
-func installed(t *testing.T) {
+// installed skips the test where the programs of a folder are not installed.
+func installed(t *testing.T, folder string) {
 	t.Helper()
 	test.Seconds(t)
-	if _, err := os.Stat("node_modules/.package-lock.json"); err != nil {
-		t.Skip("the programs of others are not installed: npm --prefix clients/others ci --ignore-scripts")
+	if _, err := os.Stat(folder + "/node_modules/.package-lock.json"); err != nil {
+		t.Skipf("the programs of others are not installed: npm --prefix clients/others/%s ci", folder)
 	}
 }
 
@@ -34,7 +34,7 @@ func run(t *testing.T, script string, variables ...string) {
 }
 
 func TestTheOfficialSDKOfMCP(t *testing.T) {
-	installed(t)
+	installed(t, ".")
 	s := server.Serve(t)
 	made := s.Do("red", "POST", "/hazards", json.RawMessage(`{"hazard_Name":"Flood of the Elbe","type_ID":"FLOOD","severity_ID":"WARNING","category_ID":"EVENT","latitude":53.5,"longitude":10}`))
 	var h struct {
@@ -48,32 +48,40 @@ func TestTheOfficialSDKOfMCP(t *testing.T) {
 	run(t, "mcp.test.mjs", "HAZARDD_URL="+s.URL(), "HAZARDD_TOKEN="+s.Token("reader"), "HAZARDD_PASSWORD="+server.Password, "HAZARDD="+program, "HAZARDD_HAZARD="+strconv.FormatInt(h.ID, 10))
 }
 
-// More hazards than fit one page of a layer, of which some have an area.
-func TestProgramsOfEsri(t *testing.T) {
-	installed(t)
-	const points, areas = 530, 505
+// manyHazards fills a service with more hazards than fit one page of a layer, of which the first areas
+// have an area. It returns the variables for scripts.
+func manyHazards(t *testing.T, points, areas int) []string {
+	t.Helper()
 	s := server.Serve(t)
 	first := int64(0)
 	for i := range points {
-		h := map[string]any{"hazard_Name": fmt.Sprint("Flood ", i), "type_ID": "FLOOD", "severity_ID": "WARNING", "category_ID": "EVENT", "latitude": 50, "longitude": 10}
+		lon, lat := float64(i%50)*0.4, 40+float64(i/50)*0.4
+		h := map[string]any{"hazard_Name": fmt.Sprint("Flood ", i), "type_ID": "FLOOD", "severity_ID": []string{"WARNING", "WATCH", "ADVISORY"}[i%3], "category_ID": "EVENT", "latitude": lat, "longitude": lon}
 		if i < areas {
-			h["area"] = json.RawMessage(`{"type":"Polygon","coordinates":[[[9,49],[11,49],[11,51],[9,51],[9,49]]]}`)
+			h["area"] = map[string]any{"type": "Polygon", "coordinates": [][][2]float64{{{lon, lat}, {lon + 0.3, lat}, {lon + 0.3, lat + 0.3}, {lon, lat + 0.3}, {lon, lat}}}}
 		}
 		var made struct {
 			ID int64 `json:"hazard_ID"`
 		}
-		s.Do("red", "POST", "/hazards", h).JSON(t, &made)
-		if i == 0 {
+		if s.Do("red", "POST", "/hazards", h).JSON(t, &made); i == 0 {
 			first = made.ID
 		}
 	}
 	var key struct{ Key string }
-	if a := s.Do("red", "POST", "/keys", map[string]string{"title": "map"}); a.Status != 201 {
-		t.Fatalf("%d %s", a.Status, a.Body)
-	} else {
-		a.JSON(t, &key)
-	}
-	for _, script := range []string{"arcgis.test.mjs", "leaflet.test.mjs"} {
-		run(t, script, "HAZARDD_URL="+s.URL()+"/key/"+key.Key, fmt.Sprint("HAZARDD_COUNT=", points), fmt.Sprint("HAZARDD_AREAS=", areas), fmt.Sprint("HAZARDD_FIRST=", first))
-	}
+	s.Do("red", "POST", "/keys", map[string]string{"title": "map"}).JSON(t, &key)
+	return []string{"HAZARDD_URL=" + s.URL() + "/key/" + key.Key, fmt.Sprint("HAZARDD_COUNT=", points), fmt.Sprint("HAZARDD_AREAS=", areas), fmt.Sprint("HAZARDD_FIRST=", first)}
+}
+
+func TestProgramsOfEsri(t *testing.T) {
+	installed(t, ".")
+	variables := manyHazards(t, 530, 505)
+	run(t, "arcgis.test.mjs", variables...)
+	run(t, "leaflet.test.mjs", variables...)
+}
+
+// The SDK draws in a browser, and takes 400 MB to install.
+func TestTheArcGISMapsSDK(t *testing.T) {
+	test.Slow(t)
+	installed(t, "arcgis")
+	run(t, "arcgis/sdk.test.mjs", append(manyHazards(t, 2_100, 1_100), "OUT="+t.TempDir())...)
 }
