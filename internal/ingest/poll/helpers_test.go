@@ -380,5 +380,8 @@ func (l *lockedBuffer) String() string {
 // bubble runs a test in a bubble with its own bed.
 func bubble(t *testing.T, f func(t *testing.T, b *bed)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { f(t, newBed(t)) })
+	synctest.Test(t, func(t *testing.T) {
+		f(t, newBed(t))
+		time.Sleep(time.Minute) // the clock stops when this returns: what an end has cut off may still sleep in a server
+	})
 }

@@ -22,7 +22,7 @@ func TestCommandsOfTheDescription(t *testing.T) {
 		"a list as a parameter": `/hazards?type=EARTHQUAKE,TSUNAMI&#39;`,
 		"what is open":          `curl &#39;https://hazards.example.org/readyz&#39;</pre>`,
 		"a body": `curl &#39;https://hazards.example.org/hazards/1207/merge&#39; -H &#34;Authorization: Bearer $TOKEN&#34; \
-  -H &#39;Content-Type: application/json&#39; -d &#39;{&#34;into&#34;: 1207}&#39;</pre>`,
+  -H &#39;Content-Type: application/json&#39; -d &#39;{&#34;into&#34;: 1207, &#34;into_ETag&#34;: &#34;\&#34;k3Jx9aT0qR\&#34;&#34;}&#39;</pre>`,
 		"a page":              `curl &#39;https://hazards.example.org/h/1207?lang=fr-CA,fr&#39; -b cookies.txt</pre>`,
 		"a cookie to be kept": `curl &#39;https://hazards.example.org/session&#39; -c cookies.txt -H &#34;Authorization: Bearer $TOKEN&#34; \`,
 		"a file": `curl &#39;https://hazards.example.org/products/311/file?version=1207&#39; \
