@@ -2,7 +2,7 @@
 // optionally, a sound and browser notifications.
 import { computed, effect, signal } from "@preact/signals";
 import { isDrill, severity, severityName } from "./model";
-import type { Notice, Store } from "./store";
+import { isWarning, type Notice, type Store } from "./store";
 import { text } from "./words";
 
 /** The reader's choices on this device. Nothing is stored before the first choice. */
@@ -120,8 +120,6 @@ export class Attention {
     }
   }
 }
-
-export const isWarning = (n: Notice): boolean => n.hazard.severity_ID === "WARNING";
 
 function read(): Choices {
   try {

@@ -81,3 +81,6 @@ export function between(before: Hazards, after: Hazards): Diff {
 
 /** Whether the change made the hazard more severe. */
 export const raised = (from: Hazard, to: Hazard): boolean => severity(to.severity_ID).rank > severity(from.severity_ID).rank;
+
+/** Whether the change made the hazard milder. */
+export const lowered = (from: Hazard, to: Hazard): boolean => raised(to, from);

@@ -3,7 +3,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import type { Feature } from "geojson";
 import { LoggedOutError, LostError, Problem, type Api } from "./api";
-import { merge, mergeSome, raised, type Diff, type Hazards } from "./diff";
+import { between, lowered, merge, mergeSome, raised, type Diff, type Hazards } from "./diff";
 import { isFiltering, matcher, noFilter, within, type Bounds, type Filter } from "./filter";
 import { freshness, trust, type Freshness } from "./freshness";
 import { Latest } from "./latest";
@@ -12,7 +12,7 @@ import { isDrill, severity, severityName, type Change, type Hazard, type Source 
 import { pauseAfter, type Sink } from "./live";
 import { Importance, placesOf } from "./importance";
 import { away, byDistance, byImportance, byLevel, byTime, overAt, Ordered, type Compare } from "./order";
-import { text } from "./words";
+import { byId, text } from "./words";
 import { format, type Order, type PageState, type View } from "./url";
 
 export interface Connection {
@@ -24,11 +24,11 @@ export interface Connection {
   readonly fresh: Freshness;
 }
 
-/** A hazard that has just come, or become worse. */
+/** A hazard that has just come or become worse, or what became of it since. */
 export interface Notice {
   readonly id: number;
   readonly hazard: Hazard;
-  readonly kind: "new" | "raised";
+  readonly kind: "new" | "raised" | "lowered" | "ended" | "retracted";
   /** When it came, milliseconds. */
   readonly at: number;
 }
@@ -38,6 +38,16 @@ interface Came {
   readonly hazard: Hazard | undefined;
   readonly asOf: number | undefined;
   readonly product: number | undefined;
+  readonly reason?: Change["reason"];
+}
+
+/** Words for a screen reader, and for all if nothing else on the screen says the same. */
+export interface Said {
+  readonly id: number;
+  readonly words: string;
+  readonly shown: boolean;
+  /** When, milliseconds of this machine's clock. */
+  readonly at: number;
 }
 
 export interface Past {
@@ -54,6 +64,8 @@ export interface Past {
 const FRESH = 5 * 60_000; // how long a hazard is marked as new, milliseconds
 const NOTICE = 12_000; // how long it is announced on the map
 const NOTICES = 4; // shown at once
+const TOLD = 3; // told one by one; of more their number
+const SAID = 8; // kept for screen readers
 /** After a change as long as this times its cost belongs to the reader. */
 const SHARE = 4;
 /** Hazards that are read again at once because their products changed. */
@@ -64,6 +76,9 @@ const noHazards: Hazards = new Map();
  * come first.
  */
 const PLACE_ZOOM = 9;
+
+/** Whether it is a warning that is in force. */
+export const isWarning = (n: Notice): boolean => n.hazard.severity_ID === "WARNING" && (n.kind === "new" || n.kind === "raised");
 
 function split<T>(list: readonly T[], test: (x: T) => boolean): readonly [T[], T[]] {
   const out: [T[], T[]] = [[], []];
@@ -102,14 +117,14 @@ export class Store implements Sink {
   readonly connection = signal<Connection>({ state: "connecting", heard: undefined, lostSince: undefined, why: "", fresh: { change: undefined, sources: undefined, viewAge: undefined } });
   readonly sources = signal<readonly Source[]>([]);
   /** When hazards came or became worse, by number; milliseconds. */
-  readonly fresh = signal<ReadonlyMap<number, { readonly at: number; readonly kind: Notice["kind"] }>>(new Map());
+  readonly fresh = signal<ReadonlyMap<number, { readonly at: number; readonly kind: "new" | "raised" }>>(new Map());
   readonly notices = signal<readonly Notice[]>([]);
   /** Warnings that nobody has acknowledged, the last first. */
-  readonly warned = computed(() => this.notices.value.filter((n) => n.hazard.severity_ID === "WARNING"));
+  readonly warned = computed(() => this.notices.value.filter(isWarning));
   /** What came last and passes the filter. */
   readonly told = signal<readonly Notice[]>([]);
-  /** The text for screen readers. */
-  readonly spoken = signal("");
+  /** What was said last, in order. */
+  readonly said = signal<readonly Said[]>([]);
   /** This machine's clock, each second; for texts such as "3 s ago". */
   readonly now = signal(Date.now());
   /** The server's clock, each quarter of a minute; for texts such as "3 min ago". */
@@ -279,8 +294,8 @@ export class Store implements Sink {
     this.api.beginAnew();
   }
 
-  change({ change, hazard, product }: Change): void {
-    this.#came({ hazard, asOf: change, product: hazard ? undefined : product?.hazard_ID });
+  change({ change, hazard, product, reason }: Change): void {
+    this.#came({ hazard, asOf: change, product: hazard ? undefined : product?.hazard_ID, reason });
   }
 
   /** Takes over what the server has answered of one hazard; `h` is what the api returned. What the page knows by a later change stays. */
@@ -314,7 +329,7 @@ export class Store implements Sink {
       this.live.value = hazards;
       // An ended hazard stays in the panel, but its earlier result is outdated.
       if (open) this.elsewhere.value = open.status === "A" ? undefined : { uuid: open.uuid, hazard: open, note: "" };
-      this.#notice(diff);
+      this.#notice(diff, new Map(queue.map((c) => [c.hazard?.hazard_ID ?? 0, c.reason])));
     });
     this.#reread(new Set(queue.flatMap((c) => c.product ?? [])));
   }
@@ -327,13 +342,13 @@ export class Store implements Sink {
   heard(fresh?: Freshness): void {
     const before = this.connection.peek();
     this.connection.value = { state: "live", heard: Date.now(), lostSince: undefined, why: "", fresh: fresh ? { ...fresh, sources: fresh.sources ?? before.fresh.sources } : before.fresh };
-    if (before.state === "lost") this.say(text.status.back);
+    if (before.state === "lost") this.say(text.status.back, true);
   }
 
   lost(why: string): void {
     const before = this.connection.peek();
     this.connection.value = { ...before, state: "lost", lostSince: before.lostSince ?? Date.now(), why };
-    if (before.state !== "lost") this.say(text.status.lostSpoken);
+    if (before.state !== "lost") this.say(text.status.lostSpoken, true);
   }
 
   /** The number of products is part of a hazard, and is not in a product's change. */
@@ -346,7 +361,9 @@ export class Store implements Sink {
     for (const id of ids) void this.api.get<"/hazards/{hazard-id}">(`/hazards/${id}`).then((h) => this.take(h), () => {}); // the next list has it
   }
 
-  #notice(diff: Diff): void {
+  /** Tells what a difference means: what came or became worse, and of what was told or is shown, what is over or became milder. */
+  #notice(diff: Diff, reasons: ReadonlyMap<number, Change["reason"]> = new Map()): void {
+    this.#follow(diff, reasons);
     const came: Notice[] = [
       ...diff.added.map((hazard) => ({ id: ++this.#noticed, hazard, kind: "new" as const, at: this.api.now() })),
       ...diff.changed.filter((c) => raised(c.from, c.to)).map((c) => ({ id: ++this.#noticed, hazard: c.to, kind: "raised" as const, at: this.api.now() })),
@@ -354,23 +371,48 @@ export class Store implements Sink {
     if (came.length === 0) return;
     const now = Date.now();
     const fresh = new Map(this.fresh.peek());
-    for (const n of came) fresh.set(n.hazard.hazard_ID, { at: now, kind: n.kind });
+    for (const n of came) fresh.set(n.hazard.hazard_ID, { at: now, kind: n.kind as "new" | "raised" });
     this.fresh.value = fresh;
     const match = matcher(this.filter.peek());
     const told = came.filter((n) => match(n.hazard)).sort((a, b) => byLevel(a.hazard, b.hazard));
     if (told.length === 0) return;
     const again = new Set(told.map((n) => n.hazard.hazard_ID));
     // A warning stays until somebody acknowledges it, however many there are.
-    const [warnings, others] = split([...told, ...this.notices.peek().filter((n) => !again.has(n.hazard.hazard_ID))], (n) => n.hazard.severity_ID === "WARNING");
+    const [warnings, others] = split([...told, ...this.notices.peek().filter((n) => !again.has(n.hazard.hazard_ID))], isWarning);
     this.notices.value = [...warnings, ...others.slice(0, NOTICES)];
     this.told.value = told;
-    this.say(
-      told.length <= 3
-        ? told.map((n) => text.notice.spoken({ kind: n.kind, severity: severityName(severity(n.hazard.severity_ID)), name: n.hazard.hazard_Name, drill: isDrill(n.hazard) ? "yes" : "no" })).join(" ")
-        : text.notice.many({ n: told.length, warnings: told.filter((n) => n.hazard.severity_ID === "WARNING").length }),
-    );
+    if (told.length > TOLD) this.say(text.notice.many({ n: told.length, warnings: told.filter(isWarning).length }), true);
+    else {
+      for (const n of told) this.say(text.notice.spoken({ kind: n.kind, severity: severityName(severity(n.hazard.severity_ID)), name: n.hazard.hazard_Name, drill: isDrill(n.hazard) ? "yes" : "no" }), true);
+    }
     const ids = new Set(told.filter((n) => n.hazard.severity_ID !== "WARNING").map((n) => n.id));
     if (ids.size > 0) setTimeout(() => (this.notices.value = this.notices.peek().filter((n) => !ids.has(n.id))), NOTICE);
+  }
+
+  /** Cards follow the records. What a card, the panel or a warning says no longer is told, once; of a retraction always. */
+  #follow({ changed, removed }: Diff, reasons: ReadonlyMap<number, Change["reason"]>): void {
+    const now = new Map<number, { readonly kind: Notice["kind"]; readonly hazard: Hazard }>();
+    const what: [Hazard, string][] = [];
+    const match = matcher(this.filter.peek());
+    const cards = new Set(this.notices.peek().map((n) => n.hazard.hazard_ID));
+    const matters = (h: Hazard) => cards.has(h.hazard_ID) || h.uuid === this.selected.peek() || (h.severity_ID === "WARNING" && match(h));
+    for (const { from, to } of changed) {
+      if (!lowered(from, to)) continue;
+      now.set(to.hazard_ID, { kind: "lowered", hazard: to });
+      if (matters(from)) what.push([to, text.notice.lowered({ severity: severityName(severity(to.severity_ID)) })]);
+    }
+    for (const h of removed) {
+      const reason = reasons.get(h.hazard_ID);
+      const retracted = reason === "retracted";
+      now.set(h.hazard_ID, { kind: retracted ? "retracted" : "ended", hazard: h });
+      if (matters(h) || (retracted && match(h))) what.push([h, (reason && byId(text.history.reasons, reason)) || text.notice.ended]);
+    }
+    const to = new Map(changed.map((c) => [c.to.hazard_ID, c.to]));
+    if (cards.size > 0) {
+      this.notices.value = this.notices.peek().map((n) => ({ ...n, ...(now.get(n.hazard.hazard_ID) ?? { hazard: to.get(n.hazard.hazard_ID) ?? n.hazard }) }));
+    }
+    if (what.length > TOLD) this.say(text.notice.manyOver({ n: what.length }));
+    else for (const [h, words] of what) this.say(text.notice.over({ name: h.hazard_Name, what: words, drill: isDrill(h) ? "yes" : "no" }), cards.has(h.hazard_ID));
   }
 
   /** Takes notices from the map: the reader has seen them. */
@@ -388,9 +430,9 @@ export class Store implements Sink {
     });
   }
 
-  /** Tells a screen reader. */
-  say(words: string): void {
-    this.spoken.value = words;
+  /** Tells everybody, for a while; only screen readers if it is on the screen already. Each time is told, also with the same words. */
+  say(words: string, onScreen = false): void {
+    this.said.value = [...this.said.peek(), { id: ++this.#noticed, words, shown: !onScreen, at: Date.now() }].slice(-SAID);
   }
 
   // ---- What time does.
@@ -405,7 +447,10 @@ export class Store implements Sink {
       for (const h of live.values()) {
         if (overAt(h, now)) (rest ??= new Map(live)).delete(h.hazard_ID);
       }
-      if (rest) this.live.value = rest;
+      if (rest) {
+        this.live.value = rest;
+        this.#notice(between(live, rest));
+      }
       const fresh = this.fresh.peek();
       for (const f of fresh.values()) {
         if (f.at < Date.now() - FRESH) {
@@ -431,8 +476,8 @@ export class Store implements Sink {
         const fresh = new Map(this.fresh.peek());
         fresh.delete(h.hazard_ID);
         this.fresh.value = fresh;
-        this.notices.value = this.notices.peek().filter((n) => n.hazard.hazard_ID !== h.hazard_ID);
       }
+      if (uuid) this.notices.value = this.notices.peek().filter((n) => n.hazard.uuid !== uuid);
     });
   }
 

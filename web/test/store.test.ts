@@ -161,3 +161,71 @@ describe("a record never replaces one of a later change", () => {
     }
   });
 });
+
+describe("cards and titles follow the records", () => {
+  const warning = (with_: Partial<Hazard> = {}) => hazard({ end_Date: END, ...with_ });
+  /** A warning has come, and its card is there. */
+  function told() {
+    const { store, step } = page();
+    store.all([], asOf(1));
+    store.change(event(2, warning()));
+    step();
+    const words = () => store.said.value.map((s) => s.words);
+    const next = (change: number, h: Hazard, more: Partial<Change> = {}) => {
+      store.change({ ...event(change, h), ...more });
+      step();
+    };
+    expect(store.warned.value).toHaveLength(1);
+    return { store, words, next };
+  }
+  test.each<[string, Partial<Hazard>, Partial<Change>, string, string]>([
+    ["ended", { status: "E" }, { type: "hazard.expired", reason: "cancelled" }, "ended", "Flood: cancelled by the source."],
+    ["retracted", { status: "E", severity_ID: "TERMINATION" }, { type: "hazard.expired", reason: "retracted" }, "retracted", "Flood: retracted: it was false."],
+    ["lowered", { severity_ID: "ADVISORY" }, {}, "lowered", "Flood: Now Advisory."],
+  ])("that are %s: no card says more, none is counted, and it is told once", (_, h, more, kind, said) => {
+    const { store, words, next } = told();
+    next(3, warning(h), more);
+    next(4, warning({ ...h, hazard_Name: "Flood" }), more);
+    expect(store.warned.value).toEqual([]);
+    expect(store.notices.value.map((n) => n.kind)).toEqual([kind]);
+    expect(words().filter((w) => w === said)).toHaveLength(1);
+  });
+  test("at its own end, and when a list has it no longer", () => {
+    const { store, words } = told();
+    store.all([], asOf(3));
+    expect(store.notices.value.map((n) => n.kind)).toEqual(["ended"]);
+    expect(words()).toContain("Flood: Ended.");
+    const { store: other } = page();
+    other.all([], asOf(1));
+    other.all([hazard({ end_Date: String(Date.now() + 60_000) })], asOf(2));
+    other.api.skew = 120_000;
+    other.tick();
+    expect(other.notices.value.map((n) => n.kind)).toEqual(["ended"]);
+  });
+  test("a warning that comes back counts again", () => {
+    const { store, next } = told();
+    next(3, warning({ status: "E" }));
+    next(4, warning());
+    expect(store.notices.value.map((n) => n.kind)).toEqual(["new"]);
+    expect(store.warned.value).toHaveLength(1);
+  });
+  test("the end of the selected hazard is told, whatever its level; that of another is not", () => {
+    const { store, words, next } = told();
+    const low = (id: number, more: Partial<Hazard> = {}) => warning({ hazard_ID: id, severity_ID: "INFORMATION", hazard_Name: `Fog ${id}`, ...more });
+    store.all([warning(), low(7), low(8)], asOf(10));
+    store.acknowledge(store.notices.value);
+    store.select(low(7).uuid);
+    next(11, low(7, { status: "E" }), { reason: "expired" });
+    next(12, low(8, { status: "E" }), { reason: "expired" });
+    expect(words()).toContain("Fog 7: its end came.");
+    expect(words().join()).not.toContain("Fog 8: its end");
+  });
+  test("three warnings of one name are told three times, each on its own", () => {
+    const { store, step } = page();
+    store.all([], asOf(1));
+    for (const id of [1, 2, 3]) store.change(event(1 + id, warning({ hazard_ID: id })));
+    step();
+    expect(store.said.value.map((s) => s.words)).toEqual(["New Warning: Flood.", "New Warning: Flood.", "New Warning: Flood."]);
+    expect(new Set(store.said.value.map((s) => s.id)).size).toBe(3);
+  });
+});

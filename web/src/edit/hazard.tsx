@@ -5,6 +5,7 @@ import { DraftedError, LoggedOutError, Problem } from "../api";
 import { byName, categoryName, isDrill, severities, typeName, types, type Hazard } from "../model";
 import { usePage, type Page } from "../ui/context";
 import { Badge, IconButton, Symbol } from "../ui/parts";
+import { local } from "../time";
 import { text } from "../words";
 import { AreaFields, AreaPicture, PlaceButton } from "./area";
 import {
@@ -469,7 +470,12 @@ function Meanwhile({ state }: { state: HazardState }) {
 function WarningQuestion({ waiting, drill, busy, yes, no }: { waiting: Waiting; drill: boolean; busy: boolean; yes: () => void; no: () => void }) {
   const page = usePage();
   const [checked, setChecked] = useState(false);
-  const { draft, state } = waiting;
+  const { draft, state, change } = waiting;
+  const { store } = page;
+  const now = state && store.live.value.get(state.h.hazard_ID);
+  // What others change while the question is open takes the yes back; the form shows it, and asks.
+  const changed = now && now.update_Date !== state.h.update_Date ? clashes(state.h, { ...now, snc_url: state.h.snc_url }, {}, hazardNames.filter((name) => name !== "area")) : [];
+  const end = Number(change["end_Date"] ?? state?.h.end_Date ?? NaN);
   const rule = page.editing.drafts.value?.waits("WARNING");
   const { geometry } = geometryOf(draft);
   const shapes = geometry ? [geometry] : geometry === undefined ? (state?.shapes ?? []).filter((s, _, all) => s.role === "alert" || !all.some((x) => x.role === "alert")).map((s) => s.geometry) : [];
@@ -497,6 +503,11 @@ function WarningQuestion({ waiting, drill, busy, yes, no }: { waiting: Waiting; 
       </p>
       <p>{rule === "yes" ? words.askSecondText : drill ? words.warnDrillText : words.warnRealText}</p>
       {rule === "perhaps" && <p>{words.askPerhaps({ n: page.editing.drafts.value!.rule.value.people })}</p>}
+      {end <= store.api.now() && (
+        <p class="fault" role="alert">
+          <strong>{words.warnPast({ end: local(end) })}</strong>
+        </p>
+      )}
       <h3>{words.warnArea}</h3>
       <AreaPicture shapes={shapes} places={towns} />
       {!drill && (
@@ -505,9 +516,15 @@ function WarningQuestion({ waiting, drill, busy, yes, no }: { waiting: Waiting; 
           <span>{words.warnCheck}</span>
         </label>
       )}
+      {changed.length > 0 && (
+        <div role="alert">
+          <p class="fault">{words.meanwhile}</p>
+          <Changes list={changed} />
+        </div>
+      )}
       <div class="dialog-buttons">
         <button type="button" onClick={no}>{words.warnBack}</button>
-        <button type="button" class={drill ? "drill-button" : "danger"} disabled={busy || (!drill && !checked)} onClick={yes}>
+        <button type="button" class={drill ? "drill-button" : "danger"} disabled={busy || changed.length > 0 || (!drill && !checked)} onClick={yes}>
           {busy ? words.saving : rule === "yes" ? words.askSecond : drill ? words.warnGoDrill : words.warnGo}
         </button>
       </div>

@@ -1,5 +1,5 @@
 // The list beside the map: the same hazards as text, also for readers who cannot see a map.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { rounded } from "../geometry";
 import { fold, isFiltering, type Filter } from "../filter";
 import { trust } from "../freshness";
@@ -54,6 +54,15 @@ export function List() {
     e.preventDefault();
     buttons[to]!.focus();
   }
+  // A focused row that goes, or moves, takes the focus with it.
+  const active = document.activeElement;
+  const place = active?.matches(".row") ? [...(root.current?.querySelectorAll(".row") ?? [])].indexOf(active) : -1;
+  useLayoutEffect(() => {
+    if (place < 0 || document.activeElement !== document.body) return;
+    const buttons = root.current?.querySelectorAll<HTMLElement>(".row") ?? [];
+    const to = active!.isConnected ? active as HTMLElement : buttons[Math.min(place, buttons.length - 1)] ?? document.getElementById("list");
+    to?.focus({ preventScroll: true });
+  });
   const line = (h: Hazard) => (
     <Row
       key={h.hazard_ID}

@@ -1,6 +1,6 @@
 // What lies on the map: notices, the tip beside the pointer.
-import { isWarning } from "../attention";
-import { severity } from "../model";
+import { severity, severityName } from "../model";
+import { isWarning, type Notice } from "../store";
 import { text } from "../words";
 import { usePage } from "./context";
 import { Ago, Badge, DrillTag, IconButton, kindOf, Symbol } from "./parts";
@@ -17,7 +17,7 @@ export function Notices() {
   return (
     <ul class="notices" aria-label={text.notice.new}>
       {shown.map((n) => (
-        <li key={n.id} class={`notice sev-${severity(n.hazard.severity_ID).id}`}>
+        <li key={n.id} class={`notice ${isOver(n) ? "notice-over" : `sev-${severity(n.hazard.severity_ID).id}`}`}>
           <button
             type="button"
             class="notice-open"
@@ -29,7 +29,7 @@ export function Notices() {
             <Symbol h={n.hazard} size={32} />
             <span>
               <span class="notice-kind">
-                {text.notice[n.kind]} <Badge id={n.hazard.severity_ID} /> <DrillTag h={n.hazard} />{" "}
+                {kind(n)} {!isOver(n) && n.kind !== "lowered" && <Badge id={n.hazard.severity_ID} />} <DrillTag h={n.hazard} />{" "}
                 <span class="notice-age">
                   <Ago at={n.at} />
                 </span>
@@ -52,13 +52,22 @@ export function Notices() {
   );
 }
 
-/** Told to screen readers when it changes. */
+const isOver = (n: Notice): boolean => n.kind === "ended" || n.kind === "retracted";
+
+const kind = (n: Notice): string =>
+  n.kind === "lowered" ? text.notice.lowered({ severity: severityName(severity(n.hazard.severity_ID)) }) : n.kind === "retracted" ? text.history.retracted : text.notice[n.kind];
+
+/** How long words stay on the screen, milliseconds. */
+const SHOWN = 8_000;
+
+/** What was said: to screen readers each as it comes, to all for a while. */
 export function Spoken() {
   const { store } = usePage();
+  const since = store.now.value - SHOWN;
   return (
-    <p class="sr" aria-live="polite" role="status">
-      {store.spoken.value}
-    </p>
+    <div class="spoken" role="log" aria-live="polite">
+      {store.said.value.map((s) => <p key={s.id} class={s.shown && s.at > since ? "" : "sr"}>{s.words}</p>)}
+    </div>
   );
 }
 

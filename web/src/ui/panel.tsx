@@ -106,7 +106,7 @@ function Actions({ h }: { h: Hazard }) {
   async function copy() {
     await navigator.clipboard.writeText(location.href);
     setCopied(true);
-    page.store.say(text.panel.shared);
+    page.store.say(text.panel.shared, true);
     setTimeout(() => setCopied(false), 2_000);
   }
   const official = webAddress(h.snc_url);
