@@ -13,6 +13,13 @@ const usedStyles = {
   transform: (code: string, id: string) => (id.endsWith("/maplibre-gl.css") ? code.replace(/[^{}]+\{[^{}]*\}/g, (rule) => (unused.test(rule.slice(0, rule.indexOf("{"))) ? "" : rule)) : undefined),
 };
 
+/** The modules that src/main.tsx cannot do without. */
+const began = new RegExp(
+  "node_modules/(preact|@preact)/|src/(again|api|attention|begin|diff|events|filter|freshness|geometry|importance|instant|language|latest|live|mend|model|" +
+    "offline|order|place|position|since|store|time|towns|url|vocabulary|words)\\.ts|src/ui/(context|filters|later|language|list|login|overlays|parts|shell|status)\\.ts|" +
+    "src/edit/(parts|state|undo)\\.ts|src/map/areas\\.ts",
+);
+
 export default defineConfig({
   // All addresses are relative to the page: the service may live below a path of its host.
   base: "./",
@@ -23,10 +30,19 @@ export default defineConfig({
     target: "es2022",
     // No data: addresses, no inline script: the policy forbids what they would need.
     assetsInlineLimit: 0,
-    modulePreload: { polyfill: false },
+    // A module that <link rel="modulepreload"> could not load stays lost to the page, however often it is imported.
+    // A module that <link rel="modulepreload"> could not load stays lost to the page, however often it is imported. When one of the page's own is lost,
+    // src/first.ts begins the page again.
+    modulePreload: { polyfill: false, resolveDependencies: (_file, deps, { hostType }) => (hostType === "html" ? deps : deps.filter((d) => d.endsWith(".css"))) },
     chunkSizeWarningLimit: 1200,
     // What is not part of a first load has a name that says so: scripts/compress.mjs counts the rest.
-    rolldownOptions: { output: { chunkFileNames: (chunk) => wordsFile(chunk) ?? (chunk.name === "view" ? "assets/[name]-[hash].js" : "assets/later-[name]-[hash].js") } },
+    rolldownOptions: {
+      output: {
+        // What the page begins with is one file: it is asked for at once, and compresses better.
+        codeSplitting: { groups: [{ name: "page", test: began }] },
+        chunkFileNames: (chunk) => wordsFile(chunk) ?? (["view", "page"].includes(chunk.name) ? "assets/[name]-[hash].js" : "assets/later-[name]-[hash].js"),
+      },
+    },
   },
   server: { fs: { allow: [".."] }, proxy: Object.fromEntries(paths.map((path) => [path, service])) },
   // The times are six times the defaults, for busy machines.

@@ -274,6 +274,7 @@ export class Api {
     for (let again = false;; again = true) {
       if (!this.#login) throw new LoggedOutError();
       const access = this.#login.access;
+      const { post } = await import("./upload");
       const answer = await post(this.base + path, access, form, sent, signal);
       if (answer.status === 403 && isInvalidToken(answer)) {
         if (again) {
@@ -411,28 +412,6 @@ export class Api {
     this.#forget();
     this.onEnded();
   }
-}
-
-/** One attempt at an upload. */
-function post(address: string, access: string, form: FormData, sent: (share: number) => void, signal: AbortSignal): Promise<Response> {
-  return new Promise((resolve, reject) => {
-    const x = new XMLHttpRequest();
-    x.open("POST", address);
-    x.setRequestHeader("Authorization", `Bearer ${access}`);
-    x.upload.onprogress = (e) => e.lengthComputable && sent(e.loaded / e.total);
-    x.onload = () => {
-      const headers = new Headers();
-      for (const name of ["Content-Type", "Retry-After"]) {
-        const value = x.getResponseHeader(name);
-        if (value !== null) headers.set(name, value);
-      }
-      resolve(new Response(x.responseText, { status: x.status, headers }));
-    };
-    x.onerror = () => reject(new LostError("the server does not answer"));
-    x.onabort = () => reject(signal.reason);
-    signal.addEventListener("abort", () => x.abort());
-    x.send(form);
-  });
 }
 
 /** A language of a list, the first before the others (RFC 9110, section 12.5.4). */

@@ -1,8 +1,10 @@
 // Notifies readers who are not looking at the page: a count in the tab's title and on its icon and,
 // optionally, a sound and browser notifications.
 import { computed, effect, signal } from "@preact/signals";
+import { again } from "./again";
+import { isWarning } from "./diff";
 import { isDrill, severity, severityName } from "./model";
-import { isWarning, type Notice, type Store } from "./store";
+import type { Notice, Store } from "./store";
 import { text } from "./words";
 
 /** The reader's choices on this device. Nothing is stored before the first choice. */
@@ -13,6 +15,10 @@ export interface Choices {
   readonly offline: boolean;
 }
 
+/** What shows a count and sounds; it is asked for until it comes. */
+let loading: Promise<typeof import("./alarm") | undefined> | undefined;
+const alarm = () => (loading ??= again(() => import("./alarm"), () => {}, new AbortController().signal));
+
 const none: Choices = { sound: false, notify: false, offline: false };
 const KEY = "hazardd.attention";
 
@@ -22,7 +28,6 @@ export class Attention {
   readonly #missed = signal(0);
   /** What has come and nobody has seen: warnings until they are acknowledged, others until somebody looks. */
   readonly unseen = computed(() => this.store.warned.value.length + this.#missed.value + this.waiting());
-  #audio: AudioContext | undefined;
 
   constructor(
     private readonly store: Store,
@@ -77,22 +82,7 @@ export class Attention {
 
   /** Two tones, as short as they can be and be noticed. */
   sound(): void {
-    try {
-      const audio = (this.#audio ??= new AudioContext());
-      void audio.resume();
-      for (const [i, hertz] of [880, 660].entries()) {
-        const [tone, level, at] = [audio.createOscillator(), audio.createGain(), audio.currentTime + i * 0.22];
-        tone.frequency.value = hertz;
-        level.gain.setValueAtTime(0.0001, at);
-        level.gain.exponentialRampToValueAtTime(0.3, at + 0.02);
-        level.gain.exponentialRampToValueAtTime(0.0001, at + 0.2);
-        tone.connect(level).connect(audio.destination);
-        tone.start(at);
-        tone.stop(at + 0.21);
-      }
-    } catch {
-      // A machine without sound.
-    }
+    void alarm().then((a) => a?.sound());
   }
 
   async #notify(warnings: readonly Notice[]): Promise<void> {
@@ -121,46 +111,12 @@ export class Attention {
   }
 }
 
+const icon = (count: number): void => void ((count > 0 || loading) && alarm().then((a) => a?.icon(count, severity("WARNING").colour)));
+
 function read(): Choices {
   try {
     return { ...none, ...(JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<Choices>) };
   } catch {
     return none;
   }
-}
-
-let plain: string | undefined;
-
-/**
- * Shows a count on the icon of the tab, and on the app's icon if the page is installed; 0 removes
- * it.
- */
-function icon(count: number): void {
-  const app = navigator as Navigator & { setAppBadge?: (n: number) => Promise<void>; clearAppBadge?: () => Promise<void> };
-  void (count > 0 ? app.setAppBadge?.(count) : app.clearAppBadge?.())?.catch(() => {});
-  const link = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
-  if (!link) return;
-  plain ??= link.href;
-  if (count === 0) {
-    if (link.href !== plain) link.href = plain;
-    return;
-  }
-  const canvas = document.createElement("canvas");
-  canvas.width = canvas.height = 64;
-  const c = canvas.getContext("2d");
-  if (!c) return;
-  const disc = (radius: number, colour: string) => {
-    c.beginPath();
-    c.arc(32, 32, radius, 0, 2 * Math.PI);
-    c.fillStyle = colour;
-    c.fill();
-  };
-  disc(31, severity("WARNING").colour);
-  disc(26, "#0f1720");
-  c.fillStyle = "#ffffff";
-  c.font = `700 ${count > 9 ? 30 : 40}px system-ui, sans-serif`;
-  c.textAlign = "center";
-  c.textBaseline = "middle";
-  c.fillText(count > 99 ? "99+" : String(count), 32, 34, 46);
-  link.href = canvas.toDataURL("image/png");
 }

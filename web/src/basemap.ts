@@ -4,7 +4,7 @@
 //
 // Its colors are pale, so that the symbols' red, yellow, green, blue and gray stand out.
 import type { AddProtocolAction, ExpressionSpecification, LayerSpecification, StyleSpecification, SymbolLayerSpecification } from "maplibre-gl";
-import { Protocol } from "pmtiles";
+import { PMTiles, Protocol, SharedPromiseCache, type Header, type Source } from "pmtiles";
 import archive from "../basemap/dist/world.pmtiles?url";
 
 /** Whose work is shown, for the map's attribution control. Natural Earth asks for nothing; GeoNames' licence asks for its name. */
@@ -49,10 +49,37 @@ const fonts = ["Segoe UI", "Roboto", "Helvetica Neue", "Arial", "Liberation Sans
 export const regular = ["hazardd Regular", ...fonts];
 export const strong = ["hazardd Semibold", ...fonts];
 
+/** A cache that forgets what did not come, so that it is asked for again. The library's own keeps a failure for ever. */
+class Cache extends SharedPromiseCache {
+  override getHeader(source: Source): Promise<Header> {
+    return this.#orForget(super.getHeader(source), source.getKey());
+  }
+
+  override getDirectory(source: Source, offset: number, length: number, header: Header, signal?: AbortSignal) {
+    return this.#orForget(super.getDirectory(source, offset, length, header, signal), `${source.getKey()}|${header.etag ?? ""}|${offset}|${length}`);
+  }
+
+  async #orForget<T>(reading: Promise<T>, key: string): Promise<T> {
+    try {
+      return await reading;
+    } catch (error) {
+      this.cache.delete(key);
+      throw error;
+    }
+  }
+}
+
+/** An archive of tiles. */
+export const openArchive = (address: string): PMTiles => new PMTiles(address, new Cache());
+
 /** Makes MapLibre read the archive. Call it once, before the first map with the style. */
 export function registerBasemap(maplibregl: { addProtocol(name: string, load: AddProtocolAction): void }): void {
-  maplibregl.addProtocol("pmtiles", new Protocol().tile);
+  const protocol = new Protocol();
+  protocol.add(openArchive(address()));
+  maplibregl.addProtocol("pmtiles", protocol.tile);
 }
+
+const address = (): string => new URL(archive, location.href).href;
 
 export const byZoom = (...stops: number[]): ExpressionSpecification => ["interpolate", ["linear"], ["zoom"], ...stops];
 // Each place has the zooms between which it is shown: from the first up to, but not including, the
@@ -82,7 +109,7 @@ export function basemapStyle(theme: "light" | "dark"): StyleSpecification {
   return {
     version: 8,
     sources: {
-      base: { type: "vector", tiles: [`pmtiles://${new URL(archive, location.href).href}/{z}/{x}/{y}`], minzoom: 0, maxzoom: deepest, attribution },
+      base: { type: "vector", tiles: [`pmtiles://${address()}/{z}/{x}/{y}`], minzoom: 0, maxzoom: deepest, attribution },
     },
     layers: [
       { id: "base-sea", type: "background", paint: { "background-color": c.sea } },

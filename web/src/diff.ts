@@ -84,3 +84,6 @@ export const raised = (from: Hazard, to: Hazard): boolean => severity(to.severit
 
 /** Whether the change made the hazard milder. */
 export const lowered = (from: Hazard, to: Hazard): boolean => raised(to, from);
+
+/** Whether what was told is a warning that is in force. */
+export const isWarning = (n: { readonly hazard: Hazard; readonly kind: string }): boolean => n.hazard.severity_ID === "WARNING" && (n.kind === "new" || n.kind === "raised");

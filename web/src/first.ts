@@ -24,9 +24,29 @@ const narrow = matchMedia(NARROW).matches;
 
 for (const file of [...language.files, ...(narrow ? PICTURE : [])]) {
   const link = document.createElement("link");
-  link.rel = "modulepreload";
+  // Not modulepreload: a module that it could not load stays lost to the page.
+  link.rel = "preload";
+  link.as = "script";
+  link.crossOrigin = "anonymous"; // as modules are fetched
   link.href = `./${file}`;
   document.head.append(link);
+}
+
+again();
+
+/** The page's own script, or what it cannot do without, did not come: once it is there, the page begins again. */
+function again(): void {
+  const main = document.querySelector<HTMLScriptElement>('script[type="module"]');
+  const look = async (pause: number) => {
+    if (!main || document.documentElement.dataset["begun"] !== undefined) return;
+    try {
+      if ((await fetch(main.src, { cache: "reload" })).ok && document.documentElement.dataset["begun"] === undefined) return location.reload();
+    } catch {
+      // Still no network.
+    }
+    setTimeout(() => void look(Math.min(2 * pause, 15_000)), pause);
+  };
+  addEventListener("load", () => setTimeout(() => void look(1_000), 1_000));
 }
 
 const base = new URL(".", location.href).href.replace(/\/$/, "");

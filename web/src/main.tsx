@@ -9,6 +9,7 @@ import { forget } from "./edit/state";
 import { browser, follow } from "./live";
 import { Areas } from "./map/areas";
 import { canKeep, forgetView, keepView, renewWorker, type Kept } from "./offline";
+import { mendElements } from "./mend";
 import { meets, touches } from "./place";
 import { rememberLooks } from "./since";
 import { Store } from "./store";
@@ -202,4 +203,6 @@ async function forgetUnlessChosen(): Promise<void> {
   }
 }
 
-void begin().then(() => render(<App />, document.getElementById("app")!));
+document.documentElement.dataset["begun"] = "";
+mendElements();
+void again(begin, () => {}, new AbortController().signal).then(() => render(<App />, document.getElementById("app")!));

@@ -3,7 +3,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import type { Feature } from "geojson";
 import { LoggedOutError, LostError, Problem, type Api } from "./api";
-import { between, lowered, merge, mergeSome, raised, type Diff, type Hazards } from "./diff";
+import { between, isWarning, lowered, merge, mergeSome, raised, type Diff, type Hazards } from "./diff";
 import { isFiltering, matcher, noFilter, within, type Bounds, type Filter } from "./filter";
 import { freshness, trust, type Freshness } from "./freshness";
 import { Latest } from "./latest";
@@ -76,9 +76,6 @@ const noHazards: Hazards = new Map();
  * come first.
  */
 const PLACE_ZOOM = 9;
-
-/** Whether it is a warning that is in force. */
-export const isWarning = (n: Notice): boolean => n.hazard.severity_ID === "WARNING" && (n.kind === "new" || n.kind === "raised");
 
 function split<T>(list: readonly T[], test: (x: T) => boolean): readonly [T[], T[]] {
   const out: [T[], T[]] = [[], []];

@@ -3,10 +3,9 @@
 // It is loaded when the map comes that close.
 import type maplibregl from "maplibre-gl";
 import type { ExpressionSpecification, FilterSpecification, LayerSpecification, VectorSourceSpecification } from "maplibre-gl";
-import { PMTiles } from "pmtiles";
 // What joins and orders the letters of Arabic and Hebrew; the package exports another file, which is a module.
 import rtlAddress from "../node_modules/@mapbox/mapbox-gl-rtl-text/dist/mapbox-gl-rtl-text.js?url";
-import { byZoom, due, palettes, regular, strong } from "./basemap";
+import { byZoom, due, palettes, regular, strong, openArchive } from "./basemap";
 import type { Bounds } from "./filter";
 
 /** What the page says of the basemap: tiles of the server, or an archive that the browser reads by itself. */
@@ -68,7 +67,7 @@ export async function findStreets(said: Said, shape: typeof maplibregl.setRTLTex
       bounds: said.bounds,
     };
   }
-  const archive = new PMTiles(said.archive);
+  const archive = openArchive(said.archive);
   const [head, about] = [await archive.getHeader(), (await archive.getMetadata()) as { attribution?: unknown }];
   if (head.tileType !== 1) throw new Error(`${said.archive} holds tiles of type ${head.tileType}; expected 1 (vector tiles)`);
   const bounds: Bounds = [head.minLon, head.minLat, head.maxLon, head.maxLat];

@@ -205,7 +205,7 @@ export class Images {
 
   static symbolId = (type: string, category: string, severityId: string): string => `symbol|${type}|${category}|${severityId}`;
 
-  /** The picture of an id now; `better` is called once if one comes from the server later. Undefined: not one of ours. */
+  /** The picture of an id now; `better` is called when a better one is there: letters, should the symbol not come soon, and the symbol. Undefined: not one of ours. */
   make(id: string, better: (picture: Picture) => void): Picture | undefined {
     const [kind, a, b, c] = id.split("|");
     switch (kind) {
@@ -222,7 +222,7 @@ export class Images {
         const s = severity(c ?? "");
         const now = (got: ImageBitmap | "none" | undefined) => symbol(b ?? "", s, got === "none" ? undefined : got);
         if (kept) return now(kept);
-        void this.#fetch(id, a ?? "", b ?? "", c ?? "").then(() => better(now(this.#symbols.get(id))));
+        void this.#fetch(id, a ?? "", b ?? "", c ?? "", () => better(now(undefined))).then(() => better(now(this.#symbols.get(id))));
         return blank(b ?? "");
       }
       default:
@@ -230,18 +230,23 @@ export class Images {
     }
   }
 
-  #fetch(id: string, type: string, category: string, severityId: string): Promise<void> {
+  /** Fetches a symbol, again and again until it comes; `failed` hears of each failure. */
+  #fetch(id: string, type: string, category: string, severityId: string, failed: () => void): Promise<void> {
     let asked = this.#asked.get(id);
     if (!asked) {
+      const size = Math.min(512, Math.max(16, Math.round(SYMBOL * density())));
+      const address = `${symbolAddress({ type_ID: type as never, category_ID: category as never, severity_ID: severityId as never })}.png?size=${size}`;
       asked = (async () => {
-        try {
-          const size = Math.min(512, Math.max(16, Math.round(SYMBOL * density())));
-          const answer = await fetch(`${symbolAddress({ type_ID: type as never, category_ID: category as never, severity_ID: severityId as never })}.png?size=${size}`);
-          if (answer.ok) this.#symbols.set(id, await createImageBitmap(await answer.blob()));
-          else if (answer.status === 404) this.#symbols.set(id, "none");
-          else this.#asked.delete(id);
-        } catch {
-          this.#asked.delete(id); // the connection is lost: asked for again when it is next needed
+        for (let pause = 1_000;; pause = Math.min(2 * pause, 15_000)) {
+          try {
+            const answer = await fetch(address);
+            if (!answer.ok && answer.status !== 404) throw new Error(`${address} answers ${answer.status}`);
+            this.#symbols.set(id, answer.ok ? await createImageBitmap(await answer.blob()) : "none");
+            return;
+          } catch {
+            failed();
+            await new Promise((resolve) => setTimeout(resolve, pause));
+          }
         }
       })();
       this.#asked.set(id, asked);

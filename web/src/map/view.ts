@@ -21,8 +21,15 @@ import { FOUND, Surface } from "./surface";
 maplibregl.setWorkerUrl(workerAddress);
 registerBasemap(maplibregl);
 
+/** Fetches the worker's script, so that it is there when MapLibre starts it: a worker whose script did not come stays silent. */
+export async function ready(): Promise<void> {
+  const { ok, status } = await fetch(workerAddress);
+  if (!ok) throw new Error(`the map's worker answers ${status}`);
+}
+
 /** Starts what a map needs before there is one: its workers. */
-export function warm(): void {
+export async function warm(): Promise<void> {
+  await ready();
   maplibregl.prewarm();
 }
 
@@ -39,6 +46,8 @@ export interface Listener {
   moved(view: View, bounds: Bounds): void;
   /** All of the window is drawn. */
   settled(): void;
+  /** Whether what is drawn has gaps, because something did not come. */
+  gaps(there: boolean): void;
   /** Hazards under a click, by number; several lie on top of each other. None: the click hit nothing. */
   picked(ids: readonly number[], place: Place): void;
   hovered(id: number | undefined, place: Place): void;
@@ -104,7 +113,10 @@ export class MapView {
   readonly #numbers: string[] = [];
   readonly #surface: Surface;
   #ready = false;
+  /** Something did not come since it was last asked for; when that may be asked for again, milliseconds, and how often it was. */
   #gaps = false;
+  #fillAt = 0;
+  #fills = 0;
   #theme: Theme;
   #language = language();
   #shown: Shown | undefined;
@@ -162,11 +174,18 @@ export class MapView {
     map.on("styleimagemissing", ({ id }) => this.#image(id));
     map.on("moveend", () => this.#moved());
     map.on("zoom", () => Math.abs(map.getZoom() - this.#zoom) >= STEP && this.#settle());
-    map.on("idle", () => this.listener.settled());
+    map.on("idle", () => {
+      this.listener.settled();
+      if (this.#gaps) return;
+      this.#fills = 0;
+      this.listener.gaps(false);
+    });
     map.on("error", (e) => {
       // A part of the map that did not come leaves a gap, which is filled when the connection is back; the page tells of that.
-      if ("sourceId" in e) this.#gaps = true;
-      else console.error(e.error);
+      if (!("sourceId" in e)) return console.error(e.error);
+      if (!this.#gaps) this.#fillAt = performance.now() + Math.min(1_000 * 2 ** this.#fills++, 15_000);
+      this.#gaps = true;
+      this.listener.gaps(true);
     });
     map.on("click", (e) => void this.#click(e));
     map.on("mousemove", (e) => this.#hover(e));
@@ -350,7 +369,7 @@ export class MapView {
   /** Asks again for what did not come while the server was away. */
   fill(): void {
     this.#surface.fill();
-    if (!this.#gaps) return;
+    if (!this.#gaps || performance.now() < this.#fillAt) return;
     this.#gaps = false;
     for (const id of ["base", "streets"]) if (this.map.getSource(id)) this.map.refreshTiles(id);
   }

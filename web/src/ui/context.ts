@@ -25,6 +25,14 @@ export class Page {
   /** Its code did not come, and is asked for again; and how often the reader has asked for that. */
   readonly mapLost = signal(false);
   readonly mapTries = signal(0);
+  /** What is drawn has gaps, which are asked for again. */
+  readonly gaps = signal(false);
+  /** Parts of the page that did not come, and are asked for again. */
+  readonly missing = signal(0);
+  /** Something that belongs on the screen is not there yet. */
+  readonly partly = computed(() =>
+    this.missing.value > 0 || this.gaps.value || this.lacking.value || this.store.areas.failing.value || (this.moving.value && !this.map.value && !this.mapFailed.value)
+  );
   /** The map is wanted, and not its picture alone. */
   readonly moving = signal(false);
   /** Hazards at one place, for the user to choose from. */
@@ -161,11 +169,11 @@ function media(query: string): ReadonlySignal<boolean> {
   return s;
 }
 
-const Context = createContext<Page | undefined>(undefined);
-export const PageProvider = Context.Provider;
+export const PageContext = createContext<Page | undefined>(undefined);
+export const PageProvider = PageContext.Provider;
 
 export function usePage(): Page {
-  const page = useContext(Context);
+  const page = useContext(PageContext);
   if (!page) throw new Error("usePage outside of the page");
   return page;
 }

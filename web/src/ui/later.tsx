@@ -1,8 +1,9 @@
 // Parts of the page that are loaded when they are first shown.
 import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useContext, useEffect, useState } from "preact/hooks";
 import { again } from "../again";
 import { text, wordsOf } from "../words";
+import { PageContext } from "./context";
 
 /**
  * A component whose code is loaded when it is first drawn. If loading fails, it says so, and
@@ -13,6 +14,14 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>): 
   return function Later(props: P) {
     const [state, set] = useState<"loading" | "failed" | "here">("loading");
     const [tries, setTries] = useState(0);
+    const page = useContext(PageContext); // none at the login
+    useEffect(() => {
+      if (state !== "failed" || !page) return;
+      page.missing.value++;
+      return () => {
+        page.missing.value--;
+      };
+    }, [state]);
     useEffect(() => {
       if (found) return;
       const over = new AbortController();

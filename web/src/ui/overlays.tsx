@@ -1,6 +1,7 @@
 // What lies on the map: notices, the tip beside the pointer.
+import { isWarning } from "../diff";
 import { severity, severityName } from "../model";
-import { isWarning, type Notice } from "../store";
+import type { Notice } from "../store";
 import { text } from "../words";
 import { usePage } from "./context";
 import { Ago, Badge, DrillTag, IconButton, kindOf, Symbol } from "./parts";

@@ -1,6 +1,8 @@
 // The small parts that all others are made of.
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { again } from "../again";
+import { LoggedOutError, Problem } from "../api";
 import { categoryName, isDrill, severity, severityCode, severityName, symbolAddress, typeName, type Change, type Hazard } from "../model";
 import { pieces } from "../prose";
 import { byId, number, text } from "../words";
@@ -15,9 +17,8 @@ export function Symbol({ h, size }: { h: Pick<Hazard, "type_ID" | "category_ID" 
   const drill = h.category_ID === "EXERCISE";
   return (
     <span class={`symbol ${drill ? "drill" : ""}`} aria-hidden="true" style={{ "--size": `${size}px` }}>
-      {bad === address
-        ? <span class={`symbol-plain sev-${s.id}`}>{severityCode(s)}</span>
-        : <img src={`${address}.svg`} width={size} height={size} alt="" loading="lazy" decoding="async" onError={() => setBad(address)} />}
+      {bad === address && <span class={`symbol-plain sev-${s.id}`}>{severityCode(s)}</span>}
+      <img src={`${address}.svg`} width={size} height={size} alt="" hidden={bad === address} loading={bad === address ? "eager" : "lazy"} decoding="async" onLoad={() => bad && setBad("")} onError={() => setBad(address)} />
     </span>
   );
 }
@@ -199,7 +200,7 @@ export function Menu(
   );
 }
 
-/** The result of a request. It is reloaded when the key changes, and stays during the reload. */
+/** The result of a request. It is reloaded when the key changes, and stays during the reload; what fails is asked for again. */
 export function useData<T>(key: string | undefined, read: (signal: AbortSignal) => Promise<T>): { data: T | undefined; failed: boolean; retry: () => void } {
   const [state, setState] = useState<{ of: string | undefined; data: T | undefined; failed: boolean }>({ of: undefined, data: undefined, failed: false });
   const [attempt, setAttempt] = useState(0);
@@ -208,10 +209,11 @@ export function useData<T>(key: string | undefined, read: (signal: AbortSignal) 
   useEffect(() => {
     if (key === undefined) return;
     const over = new AbortController();
-    read(over.signal).then(
-      (data) => !over.signal.aborted && setState({ of: key, data, failed: false }),
-      () => !over.signal.aborted && setState((s) => ({ of: key, data: thing(s.of) === thing(key) ? s.data : undefined, failed: true })),
-    );
+    const failed = (error: unknown): boolean => {
+      setState((s) => ({ of: key, data: thing(s.of) === thing(key) ? s.data : undefined, failed: true }));
+      return error instanceof LoggedOutError || (error instanceof Problem && error.status < 500 && error.status !== 429);
+    };
+    void again(async () => ({ data: await read(over.signal) }), failed, over.signal).then((got) => got && !over.signal.aborted && setState({ of: key, data: got.data, failed: false }));
     return () => over.abort();
   }, [key, attempt]);
   const mine = thing(state.of) === thing(key);

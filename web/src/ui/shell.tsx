@@ -353,6 +353,13 @@ function Notes() {
   );
 }
 
+/** The map's code, with all that it cannot do without. */
+async function readyMap() {
+  const code = await import("../map/view");
+  await code.ready();
+  return code;
+}
+
 function MapPlace() {
   const page = usePage();
   const place = useRef<HTMLDivElement>(null);
@@ -380,7 +387,7 @@ function MapPlace() {
     const ends: (() => void)[] = [];
     // The list comes first: to start drawing takes the browser longer than to read and show the list.
     void listShown(page)
-      .then(() => again(() => import("../map/view"), () => (page.mapLost.value = true), over.signal))
+      .then(() => again(readyMap, () => (page.mapLost.value = true), over.signal))
       .then((code) => {
         if (!code || over.signal.aborted) return;
         page.mapLost.value = false;
@@ -402,6 +409,7 @@ function MapPlace() {
               settle(true);
               page.drawn.value = true;
             },
+            gaps: (there) => (page.gaps.value = there),
             picked: (ids, at) => {
               const hazards = ids.map((id) => store.shown.value.get(id)).filter((h): h is Hazard => h !== undefined);
               page.chooser.value = hazards.length > 1 ? { ids, place: at } : undefined;

@@ -12,17 +12,20 @@ const Waiting = forEditors(async () => (await import("../edit/forms")).Waiting);
 
 /** In the header: live or not, and how old. It opens the state of every source. */
 export function Status() {
-  const { store } = usePage();
+  const page = usePage();
+  const { store } = page;
   const c = store.connection.value;
   const age = c.heard === undefined ? undefined : store.now.value - c.heard;
   const worth = trust(c.fresh.sources);
-  const state = c.state === "lost" ? "lost" : c.state === "connecting" ? "wait" : worth !== "good" && worth !== "unknown" || c.fresh.viewAge !== undefined ? "warn" : store.past.value ? "wait" : "ok";
+  const state = c.state === "lost" ? "lost" : c.state === "connecting" || page.partly.value ? "wait" : worth !== "good" && worth !== "unknown" || c.fresh.viewAge !== undefined ? "warn" : store.past.value ? "wait" : "ok";
   const words = c.state === "connecting"
     ? text.status.connecting
     : c.state === "lost"
     ? text.status.offline({ age: age === undefined ? "" : span(age) })
     : store.past.value
     ? text.status.past
+    : page.partly.value
+    ? text.status.partly
     : text.status.live;
   return (
     <Menu

@@ -1,0 +1,64 @@
+// M4: a network that is gone for a moment while the page loads left a blank map that said "Live", for ever. Here it is gone from each of the first
+// requests on, in turn, for some seconds: the page is whole soon after it is back.
+import { expect, row, test as base } from "./test";
+import { Server } from "./server";
+
+const test = base.extend<{}, { server: Server }>({
+  server: [
+    async ({}, use) => {
+      const server = await Server.start("--public", "map");
+      await use(server);
+      await server.remove();
+    },
+    { scope: "worker" },
+  ],
+});
+
+/** How long the network is gone, and within what time after it the page must be whole, milliseconds. */
+const GONE = 3_000;
+const WHOLE = 20_000;
+
+// Request 0 is the document: without it there is no page that could ask again.
+const SHORT = [1, 3, 6, 10, 16, 24];
+for (let n = 1; n <= 60; n++) {
+  test(`the network is gone from request ${n} on, and comes back`, SHORT.includes(n) ? {} : { tag: "@slow" }, async ({ page, server, watch }) => {
+    watch.expectFailures(/net::ERR_/);
+    const h = await server.hazard("Flood - Old Harbour");
+    let asked = 0;
+    let gone: Promise<void> | undefined;
+    let back = false;
+    await page.route("**/*", async (route) => {
+      if (asked++ >= n) gone ??= new Promise((resolve) => setTimeout(() => resolve(void (back = true)), GONE));
+      return gone && !back ? route.abort("connectionreset") : route.continue();
+    });
+    await page.goto("/#map=5/53.5/10").catch(() => {});
+    await page.waitForTimeout(GONE); // what is asked for later than that is not among the first
+    await gone;
+    const whole = { timeout: WHOLE };
+    await expect(row(page, h)).toBeVisible(whole);
+    await expect(page.getByRole("button", { name: /^Live/ })).toBeVisible(whole);
+    await expect(page.locator("#map canvas")).toBeVisible(whole);
+    // The map shows land and sea, and more than that.
+    await expect(async () => expect(await colors(page)).toBeGreaterThan(3)).toPass(whole);
+    expect(await page.evaluate(() => [...document.images].filter((i) => i.complete && i.naturalWidth === 0 && !i.hidden).length)).toBe(0);
+    expect(await page.evaluate(() => [...document.styleSheets].length)).toBeGreaterThan(0);
+  });
+}
+
+/** How many colours the map has. */
+async function colors(page: import("@playwright/test").Page): Promise<number> {
+  const shot = await page.locator("#map").screenshot();
+  return page.evaluate(async (base64) => {
+    const bitmap = await createImageBitmap(new Blob([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], { type: "image/png" }));
+    const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
+    const c = canvas.getContext("2d")!;
+    c.drawImage(bitmap, 0, 0);
+    const { data } = c.getImageData(0, 0, bitmap.width, bitmap.height);
+    const found = new Map<string, number>();
+    for (let i = 0; i < data.length; i += 4 * 7) {
+      const key = `${data[i]! >> 3},${data[i + 1]! >> 3},${data[i + 2]! >> 3}`;
+      found.set(key, (found.get(key) ?? 0) + 1);
+    }
+    return [...found.values()].filter((n) => n > 200).length;
+  }, shot.toString("base64"));
+}
