@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 import { words, wordsFile } from "./words.mjs";
 
@@ -13,6 +14,12 @@ const usedStyles = {
   transform: (code: string, id: string) => (id.endsWith("/maplibre-gl.css") ? code.replace(/[^{}]+\{[^{}]*\}/g, (rule) => (unused.test(rule.slice(0, rule.indexOf("{"))) ? "" : rule)) : undefined),
 };
 
+const preload = {
+  name: "preload",
+  enforce: "pre" as const,
+  load: (id: string) => (id.includes("vite/preload-helper") ? readFileSync(new URL("src/preload.js", import.meta.url), "utf8") : undefined),
+};
+
 /** The modules that src/main.tsx cannot do without. */
 const began = new RegExp(
   "node_modules/(preact|@preact)/|src/(again|api|attention|begin|diff|events|filter|freshness|geometry|importance|instant|language|latest|live|mend|model|" +
@@ -23,7 +30,7 @@ const began = new RegExp(
 export default defineConfig({
   // All addresses are relative to the page: the service may live below a path of its host.
   base: "./",
-  plugins: [words(), usedStyles],
+  plugins: [words(), usedStyles, preload],
   // MapLibre's files for a strict policy: its worker is a file of its own, not a blob made of text.
   resolve: { alias: [{ find: /^maplibre-gl$/, replacement: "maplibre-gl/dist/maplibre-gl-csp.js" }] },
   build: {
@@ -31,9 +38,8 @@ export default defineConfig({
     // No data: addresses, no inline script: the policy forbids what they would need.
     assetsInlineLimit: 0,
     // A module that <link rel="modulepreload"> could not load stays lost to the page, however often it is imported.
-    // A module that <link rel="modulepreload"> could not load stays lost to the page, however often it is imported. When one of the page's own is lost,
-    // src/first.ts begins the page again.
-    modulePreload: { polyfill: false, resolveDependencies: (_file, deps, { hostType }) => (hostType === "html" ? deps : deps.filter((d) => d.endsWith(".css"))) },
+    // What is loaded later comes by src/preload.js. When one of the page's own modules is lost, src/first.ts begins the page again.
+    modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 1200,
     // What is not part of a first load has a name that says so: scripts/compress.mjs counts the rest.
     rolldownOptions: {

@@ -5,10 +5,9 @@ import { useEffect, useMemo } from "preact/hooks";
 import { again } from "./again";
 import { Api } from "./api";
 import { saves } from "./begin";
-import { forget } from "./edit/state";
 import { browser, follow } from "./live";
 import { Areas } from "./map/areas";
-import { canKeep, forgetView, keepView, renewWorker, type Kept } from "./offline";
+import { canKeep, forgetView, keepView, keptView, renewWorker, type Kept } from "./offline";
 import { mendElements } from "./mend";
 import { meets, touches } from "./place";
 import { rememberLooks } from "./since";
@@ -135,6 +134,10 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
         if (page.attention.choices.value.offline && store.loaded.value) queueMicrotask(keep);
       }),
       page.attention.start(),
+      // Where no login is needed, the page shows what was kept until the server answers.
+      effect(() => {
+        if (store.connection.value.state === "lost" && !store.loaded.peek()) void keptView().then((k) => k && !store.loaded.peek() && store.keptView(k.hazards, k.at));
+      }),
       old ? () => {} : rememberLooks(() => {
         const { heard } = store.connection.peek();
         return heard && heard + api.skew;
@@ -158,8 +161,9 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
       else asked.value = true;
       return;
     }
+    if (user.value && page.editing.dirty.peek()) return page.editing.leave(); // it asks first
     ended.value = false;
-    forget();
+    page.editing.end();
     kept.value = undefined;
     user.value = undefined;
     if (old) return;

@@ -224,6 +224,8 @@ export class Store implements Sink {
   #cost = 0;
   #due = false;
   #noticed = 0;
+  /** What is shown is a stored view. */
+  #kept = false;
   #asking = new AbortController();
 
   constructor(
@@ -275,7 +277,8 @@ export class Store implements Sink {
     const live = this.live.peek();
     const later = [...live.values()].filter((h) => !counts(h.hazard_ID));
     const { hazards, diff } = merge(live, [...list.filter((h) => counts(h.hazard_ID) && !overAt(h, this.api.now())), ...later]);
-    const first = !this.loaded.peek();
+    const first = !this.loaded.peek() || this.#kept;
+    this.#kept = false;
     this.#reorder();
     batch(() => {
       this.live.value = hazards;
@@ -419,6 +422,7 @@ export class Store implements Sink {
 
   /** Shows a stored view as of a moment, while there is no connection. */
   keptView(list: readonly Hazard[], at: number): void {
+    this.#kept = true;
     batch(() => {
       this.live.value = merge(noHazards, list.filter((h) => !overAt(h, this.api.now()))).hazards;
       this.loaded.value = true;

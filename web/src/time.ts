@@ -114,6 +114,14 @@ export function utc(at: number, language = locale(), zone = zoneOf()): string {
   return `${formatter(language, "UTC", { ...(sameDay ? {} : date), ...minutes }).format(at)} UTC`;
 }
 
+/** As an input of type datetime-local has it: to the minute, in the zone of the page's times, UTC or the device's. */
+export function inputTime(at: number, zone = zoneOf()): string {
+  return new Date(zone === "UTC" ? at : at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+/** The moment that such an input says, milliseconds. */
+export const fromInput = (value: string, zone = zoneOf()): number => new Date(zone === "UTC" ? `${value}Z` : value).getTime();
+
 /** Hours, minutes and seconds. */
 export const clock = (at: number, language = locale()): string => formatter(language, zoneOf(), { ...minutes, second: "2-digit" }).format(at);
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { local, relative, span, utc } from "../src/time";
+import { fromInput, inputTime, local, relative, span, utc } from "../src/time";
 
 const now = Date.UTC(2026, 10, 21, 12, 0, 0);
 const minute = 60_000;
@@ -35,4 +35,9 @@ describe("a time for people", () => {
     expect(local(NaN)).toBe("–");
     expect(utc(NaN)).toBe("");
   });
+});
+
+test.each(["UTC", undefined])("what the field of the time bar shows is the moment that it asks for, in the zone %s", (zone) => {
+  for (const at of [0, Date.UTC(2026, 6, 15, 3, 7), Date.UTC(2026, 11, 31, 23, 59)]) expect(fromInput(inputTime(at, zone), zone)).toBe(at);
+  expect(inputTime(Date.UTC(2026, 6, 15, 3, 7), "UTC")).toBe("2026-07-15T03:07");
 });

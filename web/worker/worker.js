@@ -39,11 +39,24 @@ const files = new Set(FILES.map((file) => new URL(file, page()).href));
 self.addEventListener("fetch", (event) => {
   const { request } = event;
   const url = request.url.split("#")[0];
+  const path = url.split("?")[0];
   if (!KEEPS || request.method !== "GET") return;
-  if (request.mode === "navigate" && url === page()) event.respondWith(fetch(request).catch(() => kept(page())));
+  // The map has many addresses, such as the link to a hazard; no answer, or that of a proxy whose server is down, gives the kept page at each.
+  if (request.mode === "navigate" && path === page()) event.respondWith(map(request));
   else if (files.has(url)) event.respondWith(kept(url).then((answer) => (answer ? part(request, answer) : fetch(request))));
   else if (url.startsWith(`${page()}symbols/`)) event.respondWith(symbol(request));
 });
+
+async function map(request) {
+  try {
+    const answer = await fetch(request);
+    return answer.status < 500 ? answer : (await kept(page())) ?? answer;
+  } catch (error) {
+    const before = await kept(page());
+    if (before) return before;
+    throw error;
+  }
+}
 
 const kept = async (url) => (await caches.open(SHELL)).match(url, { ignoreVary: true });
 

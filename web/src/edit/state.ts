@@ -22,7 +22,7 @@ export type Question =
 /** What a click on the map means while something is drawn. */
 export type Placing = "place" | "corner" | "rim";
 
-const KEY = "hazardd.draft";
+const KEY = "hazardd.draft/"; // and the user
 
 interface Kept {
   readonly user: string;
@@ -48,10 +48,9 @@ export class Editing {
   readonly allowed = computed(() => this.store.past.value === undefined && this.store.api.user !== undefined && this.store.api.user.role !== "reader");
 
   constructor(private readonly store: Store) {
-    const kept = read();
-    if (!kept) return;
-    if (kept.user === store.api.user?.name) this.task.value = kept.task;
-    else forget();
+    // Of another user, or before a login, it stays where it is: only saving, discarding or a confirmed logout deletes it.
+    const kept = read(store.api.user?.name);
+    if (kept) this.task.value = kept.task;
   }
 
   /**
@@ -65,7 +64,7 @@ export class Editing {
 
   start(task: Task): void {
     batch(() => {
-      forget();
+      this.#forget();
       this.question.value = undefined;
       this.dirty.value = false;
       this.leaving.value = false;
@@ -75,7 +74,7 @@ export class Editing {
 
   /** Closes the form. */
   end(): void {
-    forget();
+    this.#forget();
     batch(() => {
       this.task.value = undefined;
       this.leaving.value = false;
@@ -102,7 +101,16 @@ export class Editing {
 
   /** What the form of this task had when it was left without an end. */
   restore<F>(): F | undefined {
-    return read()?.form as F | undefined;
+    return read(this.store.api.user?.name)?.form as F | undefined;
+  }
+
+  /** Discards the stored input. */
+  #forget(): void {
+    try {
+      sessionStorage.removeItem(KEY + this.store.api.user?.name);
+    } catch {
+      // There was none.
+    }
   }
 
   keep(form: unknown): void {
@@ -110,27 +118,19 @@ export class Editing {
     const user = this.store.api.user?.name;
     if (!task || !user) return;
     try {
-      sessionStorage.setItem(KEY, JSON.stringify({ user, task, form } satisfies Kept));
+      sessionStorage.setItem(KEY + user, JSON.stringify({ user, task, form } satisfies Kept));
     } catch {
       // No storage: the form lives as long as the page.
     }
   }
 }
 
-function read(): Kept | undefined {
+function read(user: string | undefined): Kept | undefined {
+  if (user === undefined) return undefined;
   try {
-    return (JSON.parse(sessionStorage.getItem(KEY) ?? "null") as Kept | null) ?? undefined;
+    return (JSON.parse(sessionStorage.getItem(KEY + user) ?? "null") as Kept | null) ?? undefined;
   } catch {
     return undefined;
-  }
-}
-
-/** Discards the stored input at logout. */
-export function forget(): void {
-  try {
-    sessionStorage.removeItem(KEY);
-  } catch {
-    // There was none.
   }
 }
 

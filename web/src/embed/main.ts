@@ -81,7 +81,7 @@ function draw(): void {
     if (active.length === 0) {
       if (state.trust === "good" && (!settings.placed || state.covered === "covered")) notes.push(make("p", { class: "none" }, words.none));
       else alert(state.trust === "partly" ? words.partly : words.unwatched);
-    } else if (state.trust !== "good") notes.push(make("p", { class: "note" }, words.partly));
+    } else if (state.trust === "partly" || state.trust === "unread") notes.push(make("p", { class: "note" }, words.partly)); // where no source is read, none is late
   }
   const more = active.length - MOST;
   const list = make("ol", {}, ...active.slice(0, MOST).map(row));
@@ -92,8 +92,15 @@ function draw(): void {
     " ",
     make("a", { href: base, target: "_blank", rel: "noopener" }, more > 0 ? `${words.map} (+${more})` : words.map),
   );
+  const title = make("h1", { dir: "auto" }, settings.title || words.title);
+  // What says the same stays: a frame that is made anew loses its scroll and its focus, and a screen reader's place.
+  const same = root.children.length === notes.length + 3 && [title, ...notes, list].every((e, i) => root.children[i]!.outerHTML === e.outerHTML);
+  if (same) {
+    root.lastElementChild!.replaceChildren(...foot.childNodes);
+    return;
+  }
   const focused = document.activeElement instanceof HTMLAnchorElement ? document.activeElement.href : undefined;
-  root.replaceChildren(make("h1", { dir: "auto" }, settings.title || words.title), ...notes, list, foot);
+  root.replaceChildren(title, ...notes, list, foot);
   if (focused) [...root.querySelectorAll("a")].find((a) => a.href === focused)?.focus({ preventScroll: true });
 }
 

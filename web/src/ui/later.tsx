@@ -5,6 +5,16 @@ import { again } from "../again";
 import { text, wordsOf } from "../words";
 import { PageContext } from "./context";
 
+/** Whether the server has another version of the page by now: the parts of this one are gone. What the page shows is in its address. */
+async function upgraded(): Promise<boolean> {
+  try {
+    const answer = await fetch("./", { headers: { Accept: "text/html" }, cache: "no-cache" });
+    return answer.ok && !(await answer.text()).includes(import.meta.url.split("/").pop()!);
+  } catch {
+    return false;
+  }
+}
+
 /**
  * A component whose code is loaded when it is first drawn. If loading fails, it says so, and
  * retries by itself and on a click.
@@ -36,7 +46,7 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>): 
     if (state !== "failed") return null;
     return (
       <p class="note" role="alert">
-        {text.panel.failed} <button type="button" class="small" onClick={() => setTries(tries + 1)}>{text.panel.retry}</button>
+        {text.panel.failed} <button type="button" class="small" onClick={() => void upgraded().then((is) => (is ? location.reload() : setTries(tries + 1)))}>{text.panel.retry}</button>
       </p>
     );
   };

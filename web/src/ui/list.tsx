@@ -6,7 +6,7 @@ import { trust } from "../freshness";
 import { severity, type Hazard } from "../model";
 import { away, moments } from "../order";
 import { byId, number, text } from "../words";
-import { relative } from "../time";
+import { local, relative, zoneOf } from "../time";
 import type { Summary } from "../summaries";
 import { nearest } from "../towns";
 import { orders, type Order } from "../url";
@@ -267,7 +267,7 @@ function Facts({ h }: { h: Hazard }) {
         : text.list.near({ distance: kilometres(near.metres), direction: byId(text.list.directions, String(near.direction))!, town: near.town.name }))
       : "",
     size === undefined ? "" : text.list.size({ km2: rounded(size) }),
-    m.end > m.start ? (m.over < Infinity ? text.list.ends : text.list.expected)({ when: relative(m.end, store.around.value) }) : "",
+    m.end > m.start ? (m.over < Infinity ? text.list.ends : text.list.expected)({ when: page.printing.value ? local(m.end, undefined, zoneOf(h)) : relative(m.end, store.around.value) }) : "",
     from && !known ? (store.areas.contains(h, ...from) ? text.list.here : text.list.away({ distance: kilometres(away(h, from)) })) : "",
   ].filter(Boolean);
   return facts.length > 0 ? <span class="row-facts">{facts.map((fact, i) => <bdi key={i}>{i > 0 && " · "}{fact}</bdi>)}</span> : null;

@@ -4,7 +4,7 @@ import { HazardActions, MergedHere, SplitButton } from "../edit/parts";
 import { isDrill, type Hazard, type Report, type Source } from "../model";
 import { matcher } from "../filter";
 import { languageOf, reflow, webAddress } from "../prose";
-import { language, text } from "../words";
+import { byId, language, text } from "../words";
 import { position } from "../position";
 import { deviceZone, relative, zoneOf } from "../time";
 import { usePage } from "./context";
@@ -79,7 +79,7 @@ function Content({ h }: { h: Hazard }) {
         <IconButton icon="close" label={text.close} onClick={() => page.close()} class="panel-close" />
       </header>
       <div class="panel-body">
-        {over && <p class="note">{text.panel.over}</p>}
+        {over && <Over h={h} />}
         {hidden && <p class="note">{text.panel.notShown}</p>}
         <MergedHere h={h} />
         <HazardActions h={h} />
@@ -96,6 +96,33 @@ function Content({ h }: { h: Hazard }) {
         <History h={h} version={version} />
       </div>
     </>
+  );
+}
+
+/** That it is over, why, and what counts now in its place. */
+function Over({ h }: { h: Hazard }) {
+  const page = usePage();
+  const { api } = page.store;
+  const end = useData(`${h.hazard_ID} over ${h.update_Date}`, async (signal) => {
+    const { headers } = await api.request(`/hazards/${h.hazard_ID}`, { signal });
+    const to = /\/hazards\/([\w-]+)>; rel="successor-version"/.exec(headers.get("Link") ?? "")?.[1];
+    return { why: headers.get("Hazardd-End") ?? "", next: to && (await api.get<"/hazards/{hazard-id}">(`/hazards/${to}`, { signal })) };
+  }).data;
+  const why = end && byId(text.history.reasons, end.why);
+  const next = end?.next;
+  return (
+    <p class="note">
+      {text.panel.over} {why && <span class="muted">({why})</span>}
+      {next && (
+        <>
+          <br />
+          <strong>{text.panel.successor}</strong> <Badge id={next.severity_ID} />{" "}
+          <button type="button" class="link" onClick={() => page.open(next, { zoom: true })}>
+            <bdi>{next.hazard_Name}</bdi>
+          </button>
+        </>
+      )}
+    </p>
   );
 }
 

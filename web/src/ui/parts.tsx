@@ -59,10 +59,10 @@ export const DrillTag = ({ h }: { h: Hazard }) => (isDrill(h) ? <span class="dri
 
 /** How long ago; the full time stands in its title. */
 export function Ago({ at, of }: { at: number; of?: Placed | undefined }) {
-  const { store } = usePage();
+  const { store, printing } = usePage();
   return (
     <time dateTime={iso(at)} title={`${local(at, undefined, zoneOf(of))} ${utc(at, undefined, zoneOf(of))}`}>
-      {relative(at, store.around.value)}
+      {printing.value ? local(at, undefined, zoneOf(of)) : relative(at, store.around.value)}
     </time>
   );
 }

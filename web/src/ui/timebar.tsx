@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { BARS, countAt, moments, type Activity } from "../activity";
 import { text } from "../words";
-import { local, utc } from "../time";
+import { fromInput, inputTime, local, utc } from "../time";
 import { usePage } from "./context";
 import { Icon, IconButton } from "./parts";
 import { Since } from "./since";
@@ -22,6 +22,8 @@ export function TimeBar() {
   const at = store.past.value?.at ?? now;
   const step = range / STEPS;
   const go = (t: number) => void store.lookAt(t >= now - step / 2 ? undefined : Math.round(Math.max(t, 0) / 1000) * 1000);
+  // The moment that was asked for, and no other near it.
+  const exactly = (t: number) => void store.lookAt(t >= store.api.now() ? undefined : Math.max(t, 0));
   const [playing, setPlaying] = useState(false);
   const past = store.past.value;
   useEffect(() => {
@@ -83,7 +85,7 @@ export function TimeBar() {
         </label>
         <label>
           <span class="sr">{text.time.exact}</span>
-          <input type="datetime-local" value={inputTime(at)} max={inputTime(now)} onChange={(e) => e.currentTarget.value && go(new Date(e.currentTarget.value).getTime())} />
+          <input type="datetime-local" value={inputTime(at)} max={inputTime(now)} onChange={(e) => e.currentTarget.value && exactly(fromInput(e.currentTarget.value))} />
         </label>
       </div>
       <Since />
@@ -120,10 +122,4 @@ function Bars({ range, now }: { range: number; now: number }) {
       )}
     </svg>
   );
-}
-
-/** As an input of type datetime-local has it: the viewer's zone, to the minute. */
-function inputTime(at: number): string {
-  const d = new Date(at - new Date(at).getTimezoneOffset() * 60_000);
-  return d.toISOString().slice(0, 16);
 }

@@ -1,0 +1,40 @@
+// How code that is loaded later comes: Vite's own way, replaced (vite.config.ts). A module that the
+// browser could not load stays lost to the page, however often it is imported. So its files are
+// fetched first, into the browser's cache; what fails is forgotten, and is asked for with the next try.
+const loads = new Map();
+
+function style(href) {
+  return new Promise((resolve, reject) => {
+    const link = document.createElement("link");
+    link.rel = "stylesheet";
+    link.href = href;
+    link.onload = resolve;
+    link.onerror = () => {
+      link.remove();
+      reject(new Error(`${href} did not come`));
+    };
+    document.head.append(link);
+  });
+}
+
+async function code(href) {
+  const answer = await fetch(href);
+  if (!answer.ok) throw new Error(`${href} answers ${answer.status}`);
+  await answer.arrayBuffer();
+}
+
+function load(href) {
+  let there = loads.get(href);
+  if (!there) {
+    there = href.endsWith(".css") ? style(href) : code(href);
+    loads.set(href, there);
+    there.catch(() => loads.delete(href));
+  }
+  return there;
+}
+
+/** @param {() => Promise<unknown>} take @param {readonly string[] | undefined} files @param {string} from */
+export async function __vitePreload(take, files, from) {
+  await Promise.all((files ?? []).map((file) => load(new URL(file, from).href)));
+  return take();
+}
