@@ -91,7 +91,7 @@ test("what the map says stands above the time bar, and a row says its kind whole
   await server.hazard("Heat in the inland", { type_ID: "EXTREMETEMPERATURE", category_ID: "RESPONSE", severity_ID: "INFORMATION", area });
   for (const [id, dir] of [["en", "ltr"], ["ar", "rtl"]] as const) {
     await page.goto("about:blank");
-    await open(page, "#map=2/53.5/10", reader);
+    await open(page, "#map=13/53.5/10", reader);
     await page.getByTitle("Account").click();
     await page.getByLabel("Language").selectOption(id);
     await expect(page.locator("html")).toHaveAttribute("dir", dir);

@@ -1,7 +1,7 @@
-// Where hazards are: the box of every hazard, and the geometries of those that are drawn.
+// Where hazards are: the box of every hazard, and the geometries of those that are looked at. What the map draws comes in tiles (surface.ts).
 //
-// A hazard is in a window when any of its areas is, so the boxes of all active hazards are read at once, after the list. Geometries follow for what a
-// window may hold: one request for all of them, the most severe first. What was read is kept for as long as the hazard stays as it is.
+// A hazard is in a window when any of its areas is, so the boxes of all active hazards are read at once, after the list. Geometries follow for
+// what must be exact, the selected hazard and from near all in the window: one request for all of them, the most severe first. What was read is kept for as long as the hazard stays as it is.
 // There is one request at a time, and after a failure a pause that grows and is never the same on two pages.
 import { signal } from "@preact/signals";
 import type { Feature, FeatureCollection, Geometry } from "geojson";
