@@ -30,6 +30,7 @@ type Around struct {
 	// TwoZones means that the area lies in several time zones.
 	TwoZones bool
 	Area     bool // there is an area; otherwise only a point or a track
+	Parts    int  // how many areas there are, such as zones
 }
 
 // Near is a town near a point.
@@ -56,6 +57,9 @@ func AroundOf(h *hazard.Hazard, shapes ...geo.Shape) *Around {
 	a.Area = len(shapes) > 0 && (role == hazard.AlertArea || role == hazard.ImpactArea) && !shapes[0].IsPoint()
 	if h.Somewhere() {
 		return a
+	}
+	if a.Area {
+		a.Parts = len(shapes)
 	}
 	if a.Area {
 		a.addInside(shapes)

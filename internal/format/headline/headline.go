@@ -78,9 +78,23 @@ type maker struct {
 	event, named string
 }
 
+// say returns words with their arguments. In text from right to left, names in Latin letters are
+// isolated, so that they do not turn its order around (Unicode UAX 9, FSI and PDI).
 func (m *maker) say(key string, arguments ...any) string {
+	if m.l.Dir == "rtl" {
+		for i := 1; i < len(arguments); i += 2 {
+			if s, ok := arguments[i].(string); ok && latin.MatchString(s) {
+				arguments[i] = "\u2068" + s + "\u2069"
+			}
+		}
+	}
 	return m.l.Say("headline."+key, arguments...)
 }
+
+var (
+	latin       = regexp.MustCompile(`^[A-Za-zÀ-ɏ][^\x{2068}]*$`)
+	preposition = regexp.MustCompile(`^(?:for|in|around|near|at|on) `)
+)
 
 // Make says a hazard as it is at the reader's moment (hazard.ExpireAt).
 func Make(h *hazard.Hazard, around *Around, r Reader) Headline {
@@ -89,6 +103,9 @@ func Make(h *hazard.Hazard, around *Around, r Reader) Headline {
 	p := m.parts()
 	out := Headline{What: capital(p.what), HowBad: cmp.Or(p.howBad, trimmed(p.bad)), Where: cmp.Or(p.place, trimmed(p.where)), Until: p.until, Instruction: Shortened(InstructionOf(h)), Language: m.l.ID}
 	out.HowBad, out.Where = cmp.Or(out.HowBad, m.say("notKnown")), cmp.Or(out.Where, m.say("notKnown"))
+	if m.l.ID == "en" {
+		out.Where = preposition.ReplaceAllString(out.Where, "")
+	}
 	if h.Somewhere() {
 		out.Where += " (" + m.say("standIn", "place", h.PlaceKnownAs) + ")"
 	}

@@ -74,6 +74,17 @@ func TestHeadlines(t *testing.T) {
 	}
 }
 
+func TestNamesAreIsolatedInTextFromRightToLeft(t *testing.T) {
+	at := instant(t, "2026-11-26T12:01:00Z")
+	h := hazard.Hazard{Name: "Flood - Elbe at Lauenburg", Type: hazard.Flood, Severity: hazard.Warning, Status: hazard.Active, Latitude: 53.373, Longitude: 10.56, Start: at, End: at}
+	for _, l := range words.All() {
+		got := Make(&h, AroundOf(&h), Reader{l, at}).Headline
+		if isolated := strings.Contains(got, "\u2068Elbe at Lauenburg\u2069"); isolated != (l.Dir == "rtl") {
+			t.Errorf("%s: %+q", l.ID, got)
+		}
+	}
+}
+
 // No language lacks a word, nor says an argument.
 func TestEveryLanguageHasTheWords(t *testing.T) {
 	for _, key := range words.English().Keys() {
@@ -98,5 +109,15 @@ func TestInstructionsAreShortened(t *testing.T) {
 		if got := Shortened(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
+	}
+}
+
+// What 5,000 headlines cost whose places are not known yet: the points of the test's flood.
+func BenchmarkMake(b *testing.B) {
+	at := hazard.At(time.Date(2026, 11, 26, 12, 1, 0, 0, time.UTC))
+	h := hazard.Hazard{Name: "Flood - Elbe at Lauenburg", Type: hazard.Flood, Severity: hazard.Warning, Category: hazard.Event, Status: hazard.Active, Latitude: 53.373, Longitude: 10.56,
+		Description: "Water level 9.40 m, rising 8 cm an hour.", Start: at, End: at}
+	for b.Loop() {
+		Make(&h, AroundOf(&h), Reader{words.English(), at})
 	}
 }

@@ -192,6 +192,8 @@ func (m *maker) warned() string {
 		return m.say("offshore", "place", m.within(strings.TrimSuffix(zone[1], " Waters"), m.stateName(), ""), "from", zone[2], "to", zone[3])
 	case m.h.Type == hazard.Cyclone && len(towns) > 0:
 		return m.say("around", "place", m.within(m.and(towns), m.stateName(), m.country()))
+	case len(towns) > 0 && (strings.Contains(m.named, "…") || m.a.Parts > 2*len(slicesOf)): // the name is that of some of its areas
+		return m.say("around", "place", m.within(m.and(towns), m.stateName(), m.country()))
 	case m.named != "" && len(slicesOf) <= fewAreas && !more && !strings.Contains(m.named, "Including"):
 		place := m.within(m.and(slicesOf), m.stateName(), m.country())
 		return m.say("for", "place", place)

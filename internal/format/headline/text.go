@@ -53,6 +53,7 @@ var (
 	minTemp   = regexp.MustCompile(`(?i)min(?:imum)?\.? temp(?:erature)?s?:?[^.\d-]{0,20}(-?\d+)(?: ?(?:-|–|to|bis) ?(-?\d+))? ?°? ?C`)
 	maxTemp   = regexp.MustCompile(`(?i)max(?:imum)?\.? temp(?:erature)?s?:?[^.\d-]{0,20}(-?\d+)(?: ?(?:–|to|bis|-) ?(-?\d+))? ?°? ?C`)
 	overTemp  = regexp.MustCompile(`(?i)(?:exceed(?:ed|s|ing)?|above|over|reach(?:ed|ing)?)[^.\d]{0,20}(\d+) ?(?:°C|℃|degrees)`)
+	highsF    = regexp.MustCompile(`(?i)(?:highs?|temperatures?)(?: of| from| up to| ranging| between| near| around| in the| to| expected)* (\d{2,3})(?: (?:to|and) (\d{2,3}))?(?: degrees|°F|\.| expected|,| are| in | at | for )`)
 	locally   = regexp.MustCompile(`(?i)locally (?:exceeding|above|over|reaching) ?(\d+) ?(?:°C|℃|degrees)`)
 	coldF     = regexp.MustCompile(`(?i)temperatures? (?:as low as|in the|down to|of) (-?\d+)(?: to (-?\d+))?`)
 	rainIn    = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)(?: (?:to|and) (\d+(?:\.\d+)?))? inch(?:es)? of rain (?:have|has) fallen`)

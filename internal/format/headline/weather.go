@@ -300,6 +300,9 @@ func titled(s string) string {
 	return strings.Join(words, " ")
 }
 
+// hotF is the least temperature, in degrees Fahrenheit, that a warning of heat is about.
+const hotF = 80
+
 // facts are the numbers of a warning that its readers need, the most important first (rules 7 and 8).
 func (m *maker) facts(thing string) (facts []string) {
 	add := func(key string, v float64, decimals int) {
@@ -359,6 +362,8 @@ func (m *maker) facts(thing string) (facts []string) {
 			}
 		} else if v, _, ok := upper(text, maxTemp); ok {
 			add("upTo", v, 0)
+		} else if v, _, ok := upper(text, highsF); ok && v >= hotF {
+			add("upTo", math.Round(celsius(v)), 0)
 		}
 	case "cold", "frost", "ice":
 		if v := firstOf(text, minTemp); len(v) > 1 && thing == "frost" {
