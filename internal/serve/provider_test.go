@@ -472,6 +472,10 @@ func TestTheAPITakesTheProvidersTokens(t *testing.T) {
 	if status != 200 || got.Name != "robot" || got.Role != "admin" {
 		t.Fatalf("%d %+v", status, got)
 	}
+	// Providers without the type of RFC 9068 say by a claim that it is an access token.
+	if status, _ := s.whoIs(p.issue(key.Key(), jose.RS256, key.ID(), "JWT", p.claims("robot", "groups", "chiefs", "scope", "openid"))); status != 200 {
+		t.Errorf("an access token of the type JWT: %d", status)
+	}
 	// An older token does not restore rights that a newer one has removed.
 	if status, got = s.whoIs(p.token("robot", "groups", []string{"all"}, "iat", now+5)); got.Role != "reader" {
 		t.Errorf("%d %+v", status, got)
@@ -507,6 +511,10 @@ func TestTheAPITakesTheProvidersTokens(t *testing.T) {
 		"another kid":        p.issue(foreign, jose.RS256, "kid", "at+jwt", p.claims("robot")),
 		"the key as secret":  p.issue([]byte(strings.Repeat("k", 64)), jose.HS256, key.ID(), "at+jwt", p.claims("robot")),
 		"another type":       p.issue(key.Key(), jose.RS256, key.ID(), "dpop+jwt", p.claims("robot")),
+		"a logout token":     p.issue(key.Key(), jose.RS256, key.ID(), "logout+jwt", p.claims("robot")),
+		"an ID token":        p.issue(key.Key(), jose.RS256, key.ID(), "JWT", p.claims("robot", "groups", "chiefs")),
+		"a typed ID token":   p.issue(key.Key(), jose.RS256, key.ID(), "JWT", p.claims("robot", "typ", "ID", "scope", "openid")),
+		"with its hash":      p.token("robot", "at_hash", "x"),
 		"huge":               p.token("robot", "x", strings.Repeat("x", 13_000)),
 		"no token":           "a.b.c",
 	} {

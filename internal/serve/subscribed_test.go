@@ -3,6 +3,7 @@ package serve_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -326,9 +327,34 @@ func TestASubscriptionWithoutAnAccount(t *testing.T) {
 	if a := s.do("", "POST", "/subscriptions", draft, "Authorization", "Bearer x"); a.Status != 403 {
 		t.Errorf("a false token: %d", a.Status)
 	}
-	for _, want := range []int{201, 201, 429} { // with the first, three per day
-		if a := s.do("", "POST", "/subscriptions", draft); a.Status != want {
-			t.Errorf("%d %s, want %d", a.Status, a.Body, want)
+	if a := s.do("", "POST", "/subscriptions", draft, "Content-Type", "text/plain"); a.Status != 415 {
+		t.Errorf("as any web page could send it: %d %s", a.Status, a.Body)
+	}
+	for range 2 { // with the first, three per day
+		if a := s.do("", "POST", "/subscriptions", draft); a.Status != 201 {
+			t.Errorf("%d %s", a.Status, a.Body)
+		}
+		box.next(t)
+	}
+	// However the inbox is spelled, nothing more comes; and whoever asks does not learn that.
+	for _, to := range []string{"eve@example.org", "EVE@Example.org", "eve+x@example.org"} {
+		if a := s.do("", "POST", "/subscriptions", strings.Replace(draft, "eve@example.org", to, 1)); a.Status != 201 {
+			t.Errorf("%s: %d %s", to, a.Status, a.Body)
+		}
+	}
+	last := 0
+	for i := range 20 {
+		last = s.do("", "POST", "/subscriptions", strings.Replace(draft, "eve", fmt.Sprint("eve", i), 1)).Status
+	}
+	if last != 429 {
+		t.Errorf("one network asks for more than its share: %d", last)
+	}
+	if a := s.do("reader", "POST", "/subscriptions", strings.Replace(draft, "eve", "rita", 1)); a.Status != 201 {
+		t.Errorf("a user beside strangers: %d %s", a.Status, a.Body)
+	}
+	for range 18 { // 17 of the 20 of this network are left for other inboxes
+		if m := box.next(t); strings.HasPrefix(strings.ToLower(m.to), "eve@") || strings.HasPrefix(m.to, "eve+") {
+			t.Errorf("a fourth mail to one inbox: %s", m.to)
 		}
 	}
 	closed, _ := posted(t)

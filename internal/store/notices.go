@@ -449,25 +449,39 @@ func (s *Notices) MergeTold(ctx context.Context, from, into int64) error {
 	})
 }
 
-// MayAsk reports whether a confirmation may be sent to an address, and records that it is. Since a
-// moment, at most each may have gone to the address, and at most all to everybody.
-func (s *Notices) MayAsk(ctx context.Context, address string, since, now hazard.Instant, each, all int64) (ok bool, err error) {
+// AskShare is a share of the confirmations that may be sent, with a name for people.
+type AskShare struct {
+	Name, Key string
+	Limit     int64
+}
+
+// MayAsk returns "" if a confirmation may be sent, and records that it is. Otherwise it returns the
+// name of a share that has been used up since a moment.
+func (s *Notices) MayAsk(ctx context.Context, shares []AskShare, since, now hazard.Instant) (full string, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
-		ok = false
-		for who, limit := range map[string]int64{address: each, "": all} {
-			n, err := q.CountConfirmations(ctx, sqlc.CountConfirmationsParams{Address: who, SinceMs: int64(since)})
-			if err != nil || n >= limit {
+		full = ""
+		for _, share := range shares {
+			n, err := q.CountConfirmations(ctx, sqlc.CountConfirmationsParams{Address: share.Key, SinceMs: int64(since)})
+			if err != nil {
+				return err
+			}
+			if n >= share.Limit {
+				full = share.Name
+				return nil
+			}
+		}
+		for _, share := range shares {
+			id, err := q.Next(ctx, sqlc.NextParams{Name: "confirmation", Count: 1})
+			if err == nil {
+				err = q.AddConfirmation(ctx, sqlc.AddConfirmationParams{ID: id, Address: share.Key, AtMs: int64(now)})
+			}
+			if err != nil {
 				return err
 			}
 		}
-		id, err := q.Next(ctx, sqlc.NextParams{Name: "confirmation", Count: 1})
-		if err != nil {
-			return err
-		}
-		ok = true
-		return q.AddConfirmation(ctx, sqlc.AddConfirmationParams{ID: id, Address: address, AtMs: int64(now)})
+		return nil
 	})
-	return ok, err
+	return full, err
 }
 
 // keptVersions is for how many changes of subscriptions the rows of removed ones are kept. Nodes

@@ -12880,6 +12880,7 @@ export interface operations {
             readonly 408: components["responses"]["TooSlow"];
             readonly 409: components["responses"]["Conflict"];
             readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["MediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];

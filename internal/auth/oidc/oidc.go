@@ -334,7 +334,7 @@ func (p *Provider) Finish(ctx context.Context, answer url.Values, secret Secret)
 		return auth.Identity{}, fmt.Errorf("%w: exchange of a code: %w", ErrUnavailable, err)
 	}
 	raw, _ := tokens.Extra("id_token").(string)
-	t, claims, err := p.verify(ctx, a, raw, []string{p.cfg.ClientID})
+	t, claims, err := p.verify(ctx, a, raw, []string{p.cfg.ClientID}, forLogin)
 	if err != nil {
 		return auth.Identity{}, err
 	}
@@ -404,14 +404,14 @@ func (p *Provider) Bearer(ctx context.Context, token string) (auth.Identity, haz
 	if err != nil {
 		return auth.Identity{}, 0, err
 	}
-	t, claims, err := p.verify(p.context(ctx), a, token, p.cfg.Audiences)
+	t, claims, err := p.verify(p.context(ctx), a, token, p.cfg.Audiences, forAPI)
 	if err != nil {
 		return auth.Identity{}, 0, err
 	}
 	if _, logout := claims["events"]; logout {
 		return auth.Identity{}, 0, fmt.Errorf("%w: a notice is not a token", ErrRefused)
 	}
-	if nonce, _ := claims["nonce"].(string); nonce != "" {
+	if !isAccess(tokenType(token), claims) {
 		return auth.Identity{}, 0, fmt.Errorf("%w: an ID token is not an access token", ErrRefused)
 	}
 	id, stated := p.identity(t, claims)
@@ -432,12 +432,40 @@ func (p *Provider) claimsToBe(token string) bool {
 	return err == nil && json.Unmarshal(text, &said) == nil && said.Issuer == p.cfg.Issuer
 }
 
-// verify checks a token of the provider: signature, algorithm, issuer, audience and times.
-func (p *Provider) verify(ctx context.Context, a *about, raw string, audiences []string) (*oidc.IDToken, map[string]any, error) {
+// purpose is what a token is for, as the types of its header that may have it. Many providers still
+// give every token the type JWT, or none.
+type purpose []string
+
+var (
+	forLogin  = purpose{"", "jwt"}                                         // ID tokens (OpenID Connect Core 1.0)
+	forAPI    = purpose{"at+jwt", "application/at+jwt", "", "jwt"}         // access tokens (RFC 9068, section 2.1)
+	forNotice = purpose{"logout+jwt", "application/logout+jwt", "", "jwt"} // logout tokens (Back-Channel Logout 1.0, section 2.4)
+)
+
+// isAccess reports whether a token of a type is an access token by its claims. One whose type does
+// not say so must have a claim of access tokens (RFC 9068, section 2.2: client_id, scope; Keycloak:
+// typ Bearer; Entra ID: scp, appid), and none of ID tokens.
+func isAccess(typ string, claims map[string]any) bool {
+	has := func(name string) bool { _, ok := claims[name]; return ok }
+	if slices.ContainsFunc([]string{"nonce", "at_hash", "c_hash"}, has) {
+		return false
+	}
+	if typ == "at+jwt" || typ == "application/at+jwt" {
+		return true
+	}
+	if said, ok := claims["typ"].(string); ok {
+		return said == "Bearer"
+	}
+	return slices.ContainsFunc([]string{"client_id", "scope", "scp", "appid"}, has)
+}
+
+// verify checks a token of the provider for a purpose: type, signature, algorithm, issuer, audience
+// and times.
+func (p *Provider) verify(ctx context.Context, a *about, raw string, audiences []string, use purpose) (*oidc.IDToken, map[string]any, error) {
 	if raw == "" || len(raw) > maxToken {
 		return nil, nil, fmt.Errorf("%w: a token is missing or has more than %d bytes", ErrRefused, maxToken)
 	}
-	if typ := tokenType(raw); !slices.Contains([]string{"", "jwt", "at+jwt", "application/at+jwt", "logout+jwt"}, typ) {
+	if typ := tokenType(raw); !slices.Contains(use, typ) {
 		return nil, nil, fmt.Errorf("%w: a token of the type %.40q", ErrRefused, typ)
 	}
 	keys := &noted{keySet: a.keys}
@@ -555,7 +583,7 @@ func (p *Provider) Notice(ctx context.Context, raw string) (Logout, error) {
 	if err != nil {
 		return Logout{}, err
 	}
-	t, claims, err := p.verify(p.context(ctx), a, raw, []string{p.cfg.ClientID})
+	t, claims, err := p.verify(p.context(ctx), a, raw, []string{p.cfg.ClientID}, forNotice)
 	if err != nil {
 		return Logout{}, err
 	}

@@ -2,6 +2,8 @@ package admin
 
 import (
 	"context"
+	"fmt"
+	"mime"
 	"net/http"
 
 	"github.com/google/uuid"
@@ -48,6 +50,11 @@ func pathUUID(r *http.Request, name string) (string, error) {
 func (a *resource[T, Tested]) address(id string) string { return a.BaseURL + "/" + a.name + "s/" + id }
 
 func (a *resource[T, Tested]) create(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	// Another type needs no permission of the browser: any page could send it from its visitors' (Fetch,
+	// section 2.2.2).
+	if typ, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); author(a.Router, r, who).Caller == nil && typ != "application/json" {
+		return &route.Problem{Status: http.StatusUnsupportedMediaType, Detail: fmt.Sprintf("Content-Type: %.60q, expected application/json", r.Header.Get("Content-Type"))}
+	}
 	body, err := route.ReadBody(w, r, a.maxBody)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -25,9 +26,16 @@ const (
 	maxOfEditor = 1000
 	// maxUnconfirmed bounds the unconfirmed subscriptions of people without an account.
 	maxUnconfirmed = 10_000
-	// maxConfirmations is how many confirmations are sent to one address in confirmPeriod.
+	// maxConfirmations is how many confirmations are sent to one inbox in confirmPeriod, however its
+	// address is spelled; maxFromNetwork, how many people without an account at one network cause; and
+	// maxOfUser, how many a user causes.
 	maxConfirmations = 3
+	maxFromNetwork   = 20
+	maxOfUser        = 200
 	confirmPeriod    = 24 * time.Hour
+	// strangersShare is the part of all confirmations that people without an account can use, so that
+	// users are always left some.
+	strangersShare = 0.75
 )
 
 // nobodyYet owns unconfirmed subscriptions of people without an account. It is not a valid user
@@ -210,18 +218,46 @@ func (s *Service) settle(ctx context.Context, who tell.Author, sub *subscription
 		if !s.Links {
 			return nil, fmt.Errorf("%w: this server cannot ask for a confirmation, since it has no public address (setting public-url); an admin may set confirmed", hazard.ErrConflict)
 		}
-		ok, err := s.Store.Notices.MayAsk(ctx, c.Stamp, now.Add(-confirmPeriod), now, maxConfirmations, int64(s.Confirmations))
+		full, err := s.Store.Notices.MayAsk(ctx, s.askShares(who, c), now.Add(-confirmPeriod), now)
 		if err != nil {
 			return nil, err
 		}
-		if !ok {
-			return nil, &hazard.LimitError{Limit: "confirmations", Kind: hazard.LimitShare, RetryAfter: time.Hour,
-				Detail: "too many confirmations were asked for in a day, of this address or in all (limit confirmations)"}
-		}
 		c.Status = Unconfirmed
+		if full == inboxShare && who.Caller == nil {
+			continue // whether others have asked for this address is nothing that a stranger learns
+		}
+		if full != "" {
+			return nil, &hazard.LimitError{Limit: "confirmations", Kind: hazard.LimitShare, RetryAfter: time.Hour,
+				Detail: "too many confirmations were asked for in a day: " + full + " (limit confirmations)"}
+		}
 		ask = append(ask, store.Notice{Subscription: sub.ID, Channel: c.ID, Lane: c.Lane, Since: now, Created: now})
 	}
 	return ask, nil
+}
+
+// inboxShare names the share of confirmations of an inbox.
+const inboxShare = "of this address"
+
+// askShares returns the shares of confirmations that one for a channel comes from.
+func (s *Service) askShares(who tell.Author, c *Channel) []store.AskShare {
+	shares := []store.AskShare{{Name: inboxShare, Key: "inbox " + c.inbox, Limit: maxConfirmations}, {Name: "in all", Key: "all", Limit: int64(s.Confirmations)}}
+	if who.Caller != nil {
+		return append(shares, store.AskShare{Name: "by this user", Key: "user " + who.User(), Limit: maxOfUser})
+	}
+	network := s.Key.hash("network", networkOf(who.Addr))
+	return append(shares, store.AskShare{Name: "from this network", Key: "network " + network, Limit: maxFromNetwork},
+		store.AskShare{Name: "by people without an account", Key: "strangers", Limit: int64(float64(s.Confirmations) * strangersShare)})
+}
+
+// networkOf returns the network of an address that one customer usually has: a /24 of IPv4, a /56 of
+// IPv6.
+func networkOf(a netip.Addr) string {
+	a = a.Unmap().WithZone("")
+	bits := 56
+	if a.Is4() {
+		bits = 24
+	}
+	return netip.PrefixFrom(a, bits).Masked().String() // "invalid Prefix" if the address is not known
 }
 
 // confirmedBefore reports whether an owner has confirmed an address.

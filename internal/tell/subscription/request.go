@@ -85,6 +85,7 @@ type Channel struct {
 	Template  string         `json:"template,omitzero"`
 	Lane      string         `json:"lane"`  // the server that its messages go to
 	Stamp     string         `json:"stamp"` // keyed hash of the address
+	inbox     string         // keyed hash of the inbox that the address leads to; only while a request is handled
 	Status    ChannelStatus  `json:"status"`
 	Reason    string         `json:"reason,omitzero"`
 	Confirmed hazard.Instant `json:"confirmed,omitzero"` // when
@@ -473,6 +474,7 @@ func (s *Service) channels(asked []askedChannel, sub *subscription, bad *hazard.
 			bad.Add(at, "%v", err)
 			continue
 		}
+		inbox := s.Key.hash("inbox", channel.Inbox(to))
 		stamp := s.Key.hash("address", to.Kind+"\x00"+to.Template+"\x00"+to.To)
 		if slices.ContainsFunc(list, func(c Channel) bool { return c.Stamp == stamp }) {
 			bad.Add(at, "the same address as another channel")
@@ -480,6 +482,7 @@ func (s *Service) channels(asked []askedChannel, sub *subscription, bad *hazard.
 		}
 		if have := slices.IndexFunc(sub.Channels, func(c Channel) bool { return c.Stamp == stamp }); have >= 0 {
 			c := sub.Channels[have]
+			c.inbox = inbox
 			list, addresses[c.ID] = append(list, c), to.To
 			if c.Status != Active {
 				fresh = append(fresh, c.ID)
@@ -487,7 +490,7 @@ func (s *Service) channels(asked []askedChannel, sub *subscription, bad *hazard.
 			continue
 		}
 		last++
-		c := Channel{ID: strconv.Itoa(last), Kind: a.Kind, Template: a.Template, Stamp: stamp, Lane: s.lane(to), Status: Unconfirmed}
+		c := Channel{ID: strconv.Itoa(last), Kind: a.Kind, Template: a.Template, Stamp: stamp, inbox: inbox, Lane: s.lane(to), Status: Unconfirmed}
 		list, addresses[c.ID] = append(list, c), to.To
 		fresh = append(fresh, c.ID)
 	}
