@@ -41,7 +41,7 @@ func run(args []string, c *console) int {
 		c.fail(err)
 		return exitUsage
 	}
-	app.FitMemory()
+	app.FitBeside()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// After the first signal restore the default, so that a second one kills the program.

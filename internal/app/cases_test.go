@@ -158,11 +158,7 @@ func openCase(t *testing.T, name, feed string) *caseRun {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.Open(t.Context(), datadir.Empty(t), "sqlite:?synchronous=off")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	s := emptyStore(t)
 	c := &caseRun{t: t, store: s, replay: poll.NewReplay(s, known.Intake(s), hazard.MinInstant, slog.New(slog.DiscardHandler))}
 	text, err := os.ReadFile(list)
 	if err != nil {
@@ -232,4 +228,15 @@ func (c *caseRun) hazards() (all []*hazard.Hazard) {
 	}
 	slices.SortFunc(all, func(a, b *hazard.Hazard) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
 	return all
+}
+
+// emptyStore opens a new store until the test ends.
+func emptyStore(t *testing.T) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), datadir.Empty(t), "sqlite:?synchronous=off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
 }

@@ -30,8 +30,8 @@ type Memory int64
 // limit, down to an eighth.
 const roomy Memory = 1 << 30
 
-// FitMemory reads the limit of the container, and makes the garbage collector work harder when the
-// heap comes close to it, unless GOMEMLIMIT is set. The setting is global to the process.
+// FitMemory reads the limit of the container, and makes the garbage collector of a server work harder
+// when the heap comes close to it, unless GOMEMLIMIT is set. The setting is global to the process.
 func FitMemory() Memory {
 	m := memoryLimit(os.DirFS("/"))
 	if m > 0 && os.Getenv("GOMEMLIMIT") == "" {
@@ -40,9 +40,16 @@ func FitMemory() Memory {
 	return m
 }
 
-// heap returns the soft limit of the heap: what SQLite allocates beside it, and the pages of the
-// program and of files that the kernel counts, need the rest.
-func (m Memory) heap() int64 { return int64(m)*3/4 - int64(m.Pages()) }
+// FitBeside does the same for a command, such as an import, that runs beside a server in its container.
+func FitBeside() {
+	if m := memoryLimit(os.DirFS("/")); m > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(int64(m) / 5)
+	}
+}
+
+// heap returns the soft limit of a server's heap: what SQLite allocates beside it, the pages of the
+// program and of files that the kernel counts, and a command beside it need the rest.
+func (m Memory) heap() int64 { return int64(m)*5/8 - int64(m.Pages()) }
 
 // share returns what is left of n bytes under the limit.
 func (m Memory) share(n int64) int64 {

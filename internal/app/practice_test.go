@@ -15,7 +15,6 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 	"github.com/hazardd/hazardd/internal/ingest/sources/official"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/test/datadir"
 )
 
 // practiceAlert is an alert of the severity level about areas, each with an outline of its own; green is
@@ -92,11 +91,7 @@ func newPracticeRun(t *testing.T) *practiceRun {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.Open(t.Context(), datadir.Empty(t), "sqlite:?synchronous=off")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	s := emptyStore(t)
 	return &practiceRun{t, s, known.Intake(s), hazard.At(time.Date(2026, 11, 21, 11, 0, 0, 0, time.UTC))}
 }
 
@@ -262,11 +257,7 @@ func TestWhatASendersListDropsIsOver(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			known := BuiltIn()
-			s, err := store.Open(t.Context(), datadir.Empty(t), "sqlite:?synchronous=off")
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = s.Close() })
+			s := emptyStore(t)
 			replay := poll.NewReplay(s, known.Intake(s), hazard.MinInstant, slog.New(slog.DiscardHandler))
 			r := &practiceRun{t: t, store: s}
 			for i, step := range steps {

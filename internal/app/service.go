@@ -473,6 +473,8 @@ func (s *Service) logStart() {
 	}
 	if before, now := s.Store.SchemaBefore(), store.Schema(); before > 0 && before < now {
 		s.cfg.Logger.Info("the schema of the store was upgraded", "store", place, "from", before, "to", now)
+	} else if before > now {
+		s.cfg.Logger.Warn("the store was upgraded by a newer program; this one can still use it, but should be replaced", "store", place, "schema", before, "known", now)
 	}
 	s.cfg.Logger.Info("hazardd started", "version", s.cfg.Version, "store", place, "schema", store.Schema(), "installation", s.cfg.AppID,
 		"address", s.listener.Addr().String(), "url", s.cfg.PublicURL, "sources", len(s.cfg.Sources))

@@ -115,15 +115,15 @@ func (c *cache) count(s *slot, body *Body) {
 	}
 }
 
-// largest is the maximum size of a kept body, in bytes. 5,000 hazards with plain areas take half of
-// it.
-const largest = 16 << 20
-
-// buffer holds a body while it is made.
-type buffer struct{ bytes.Buffer }
+// buffer holds a body while it is made. A kept body has at most a third of what is kept: 5,000 hazards
+// with plain areas take half of that.
+type buffer struct {
+	bytes.Buffer
+	most int // bytes
+}
 
 func (b *buffer) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > largest {
+	if b.Len()+len(p) > b.most {
 		b.Buffer = bytes.Buffer{}
 		return 0, ErrLarge
 	}

@@ -141,12 +141,12 @@ func (g *generation) active(base string, f view.Filter, orgs []int64, reader *la
 
 // Form returns a list in another form than Active: what encode writes for the hazards of the view,
 // each in the language that fits wish best. After an error, the next reader tries again. The error
-// is ErrLarge if the list is larger than 16 MiB.
+// is ErrLarge if the list is larger than a third of what is kept.
 func (l *Lists) Form(v *view.View, form string, f view.Filter, orgs []int64, wish lang.Wish, encode func(io.Writer, iter.Seq2[*hazard.Hazard, int]) error) (*Body, error) {
 	g := l.of(v)
 	k := g.key(key{form: form, filter: f, audience: v.Audience(orgs)}, &wish)
 	return g.bodies.get(k, func() (*Body, error) {
-		var text buffer
+		text := buffer{most: int(l.shared / 3)}
 		if err := encode(&text, wish.Reader().All(v.Hazards(f, orgs))); err != nil {
 			return nil, err
 		}
