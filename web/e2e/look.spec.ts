@@ -55,6 +55,8 @@ test("filters narrow down the list, are in the address, and come back with it", 
   const far = await server.hazard("Storm in Perth", { type_ID: "STORM", latitude: -31.9, longitude: 115.9 });
   const drill = await server.hazard("Practice flood", { category_ID: "EXERCISE", latitude: 53.4 });
   await open(page, "#map=7/53.5/10");
+  // On a phone the filters are above the whole list.
+  if (isPhone(page)) await page.getByRole("button", { name: "Make the list larger" }).click();
   await expect(row(page, flood)).toBeVisible();
   await expect(row(page, drill)).toContainText("EXERCISE");
   await expect(page.getByText("1 drill on this map, not real.")).toBeVisible();
