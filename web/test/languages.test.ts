@@ -42,7 +42,7 @@ test("no word of English is left over: each is read somewhere", () => {
       return new RegExp(i + 1 === keys.length ? `\\b${name}\\b` : `\\b${name}(\\[|[,)] )|byId\\(${name},`).test(code);
     });
   };
-  expect([...words.keys()].filter((path) => !/^(page|notice)\./.test(path) && !used(path))).toEqual([]);
+  expect([...words.keys()].filter((path) => !/^(page|notice|headline)\./.test(path) && !used(path))).toEqual([]);
 });
 
 describe.each([english!, ...others].map((l) => [l.language.id, l] as const))("%s", (id, l) => {
@@ -50,12 +50,14 @@ describe.each([english!, ...others].map((l) => [l.language.id, l] as const))("%s
   test("has each word of English, and no other", () => {
     expect([...words.keys()].filter((path) => !own.has(path)), "missing").toEqual([]);
     expect([...own.keys()].filter((path) => !words.has(path)), "superfluous").toEqual([]);
-    expect([...own].filter(([, m]) => m.trim() === "").map(([path]) => path), "empty").toEqual([]);
+    // Between the parts of a headline there may be nothing but a space.
+    expect([...own].filter(([path, m]) => m.trim() === "" && !path.startsWith("headline.")).map(([path]) => path), "empty").toEqual([]);
   });
   test("has the placeholders of English", () => {
     const wrong = [...own].filter(([path, m]) => {
       const of = (m: string) => JSON.stringify([...argumentsOf(m).entries()].sort());
-      return words.has(path) && of(m) !== of(words.get(path)!);
+      // The service makes headlines, and a language may leave out a comma that it does not write.
+      return !path.startsWith("headline.") && words.has(path) && of(m) !== of(words.get(path)!);
     });
     expect(wrong).toEqual([]);
   });
