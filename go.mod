@@ -79,6 +79,8 @@ require (
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	// progress bars of imports, exports and backups
 	github.com/schollz/progressbar/v3 v3.19.1
+	// QR codes of pages: a bitmap, nothing else is needed
+	github.com/skip2/go-qrcode v0.0.0-20200617195104-da1b6568686e
 	// with rasterx, SVG icons to pixels, in pure Go
 	github.com/srwiley/oksvg v0.0.0-20221011165216-be6e8873101c
 	// with oksvg, SVG icons to pixels, in pure Go
@@ -160,8 +162,6 @@ require (
 	go.uber.org/multierr v1.11.0 // indirect
 	go.uber.org/zap/exp v0.3.0 // indirect
 )
-
-require github.com/skip2/go-qrcode v0.0.0-20200617195104-da1b6568686e
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect

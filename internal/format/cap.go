@@ -252,7 +252,7 @@ func newInfo(e *Entry, base string, sent hazard.Instant) capInfo {
 	in := capInfo{
 		Language: "en", Category: cmp.Or(capCategories[h.Type], "Other"), Event: typeName(h.Type), Urgency: capUrgency(h, sent), Severity: cmp.Or(capSeverities[h.Severity], "Unknown"),
 		Certainty: capCertainty(h, sent), EventCode: []capValue{{capTypeName, string(h.Type)}}, Onset: capTime(h.Start),
-		SenderName: clean(cmp.Or(h.Creator, hostOf(base))), Headline: clean(e.headline(nil, sent).Headline), Description: clean(h.Description), Instruction: clean(h.Instruction), Web: webURL(base, h),
+		SenderName: clean(cmp.Or(h.Creator, hostOf(base))), Headline: clean(e.asSent().headline(nil, sent).Headline), Description: clean(h.Description), Instruction: clean(h.Instruction), Web: webURL(base, h),
 		Parameter: []capValue{{capSeverityName, h.Severity.String()}, {capCategoryName, string(h.Category)},
 			{capPositionName, pairs([]geo.Position{{h.Longitude, h.Latitude}}, ',', ' ')}, {capRoleName, string(role)}},
 		Area: capAreaOf(h, shape),
@@ -262,6 +262,16 @@ func newInfo(e *Entry, base string, sent hazard.Instant) capInfo {
 		in.Parameter = append(in.Parameter, capValue{capKnownName, clean(hazard.CleanLine(h.PlaceKnownAs))})
 	}
 	return in
+}
+
+// asSent returns the entry as its last message said it: what has run out since was active then.
+func (e *Entry) asSent() *Entry {
+	if e.Hazard.Status != hazard.Expired || e.Hazard.Reason != hazard.EndExpired {
+		return e
+	}
+	h := *e.Hazard
+	h.Status, h.Reason = hazard.Active, ""
+	return &Entry{Hazard: &h, Areas: e.Areas}
 }
 
 // named adds the name if it is not the headline: a hazardd that reads the message knows it then.

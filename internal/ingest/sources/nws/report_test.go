@@ -24,6 +24,7 @@ func TestMessageBecomesAReport(t *testing.T) {
 		Places:       []string{"IAC153", "IAC169"},
 		Within:       []string{"019153", "019169"},
 		Measurements: []hazard.Measurement{{Name: hazard.Certainty, Value: 4}, {Name: hazard.Urgency, Value: 4}},
+		Instruction:  "TAKE COVER NOW!",
 		URL:          "https://api.weather.gov/alerts/urn:oid:1.1",
 		Comment:      "nws:KDMX.TO.W.0044.2026", Creator: "NWS Des Moines IA",
 		Products: []hazard.ReportProduct{
