@@ -67,7 +67,9 @@ func (w *writer) hazardOf(newUUID uuid.UUID, before *hazard.Hazard, state *hazar
 			at, h.Start = h.End, min(h.Start, h.End)
 		}
 		end(h, state.Ended, at)
-		h.EndGiven = state.EndGiven || state.Ended != hazard.EndExpired
+		if !h.EditedField("end_Date") {
+			h.EndGiven = state.EndGiven || state.Ended != hazard.EndExpired
+		}
 		return h, w.succeed(h, head)
 	}
 	set("end_Date", func() { h.End, h.EndGiven = state.End, state.EndGiven })
