@@ -45,9 +45,8 @@ func (m *maker) thing() string {
 }
 
 var (
-	colorWord  = regexp.MustCompile(`(?i)\b(red|orange|yellow|amber)\b[ -](?:\w+[ -]){0,4}?(?:warning|alert)|(?:warning|alert)s?(?: signal)?[ -](?:level )?\b(red|orange|yellow|amber)\b`)
-	colorIndex = regexp.MustCompile(`_(red|orange|yellow)_`)
-	redSignal  = regexp.MustCompile(`(?i)(?:issues? an?|to an?) (?:[a-z -]+ )?(red|orange|yellow|blue) (?:[a-z -]+ )?(?:warning|signal)|\[?(?:red|orange|yellow|blue) `)
+	colorWord = regexp.MustCompile(`(?i)\b(red|orange|yellow|amber)\b[ -](?:\w+[ -]){0,4}?(?:warning|alert)|(?:warning|alert)s?(?: signal)?[ -](?:level )?\b(red|orange|yellow|amber)\b`)
+	redSignal = regexp.MustCompile(`(?i)(?:issues? an?|to an?) (?:[a-z -]+ )?(red|orange|yellow|blue) (?:[a-z -]+ )?(?:warning|signal)|\[?(?:red|orange|yellow|blue) `)
 )
 
 // color is that of an official warning: "red", "orange", "yellow"; "" if it has none.
@@ -193,11 +192,9 @@ func (m *maker) warning() (p parts) {
 	p.where = m.warned()
 	if beaches := regexp.MustCompile(`The beaches of ([^.]+) counties`).FindStringSubmatch(m.text); beaches != nil && m.l.ID == "en" {
 		names := strings.Split(strings.ReplaceAll(beaches[1], ", and ", ", "), ", ")
-		list := names[0]
+		list := m.and(names)
 		if len(names) > 2 {
 			list = names[0] + " to " + names[len(names)-1]
-		} else {
-			list = m.and(names)
 		}
 		p.where = " on the beaches of " + list + " counties"
 		if s := m.stateName(); s != "" {
