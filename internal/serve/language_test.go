@@ -48,19 +48,29 @@ func TestAReaderGetsTheWordsInTheLanguageThatWasWished(t *testing.T) {
 			return string(decode(t, a.Header.Get("Content-Encoding"), a.Body)), a.Header.Get("Etag"), a.Header.Get("Content-Language")
 		}
 		plain, tag, _ := get(path)
-		if !strings.Contains(plain, "Earthquake - Montreal") || strings.Contains(plain, "Séisme") {
+		// The service's own headline is in each of its languages; feeds have it as their titles, instead of the name.
+		headed := strings.Contains(path, "f=geojson") || strings.Contains(path, "f=csv") || strings.Contains(path, "f=kml")
+		feed := strings.Contains(path, "f=atom") || strings.Contains(path, "f=rss")
+		name, nom := "Earthquake - Montreal", "Séisme - Montréal"
+		if feed {
+			name, nom = "Earthquake", "Séisme"
+		}
+		if !strings.Contains(plain, name) || strings.Contains(plain, "Séisme") {
 			t.Errorf("%s as it is: %.500s", path, plain)
 		}
 		for _, header := range []string{"ja", "en-US,en;q=0.9", "*", "xx, tlh;q=0.3", strings.Repeat("zz,", 300), "en-CA"} {
+			if header == "ja" && (headed || feed) {
+				continue
+			}
 			if body, again, _ := get(path, "Accept-Language", header); again != tag && !strings.HasPrefix(path, "/ogc/collections/hazards/items") || len(body) != len(plain) {
 				t.Errorf("%s in %.40s differs: %.500s", path, header, body)
 			}
 		}
 		french, other, language := get(path, "Accept-Language", "fr;q=0.9, en;q=0.1")
-		if !strings.Contains(french, "Séisme - Montréal") || strings.Contains(french, "Earthquake - Montreal") || other == tag || !strings.Contains(language, "fr-CA") || !strings.Contains(french, "La terre tremble") {
+		if !strings.Contains(french, nom) || strings.Contains(french, "Earthquake - Montreal") || other == tag || !strings.Contains(language, "fr-CA") || !strings.Contains(french, "La terre tremble") {
 			t.Errorf("%s in French, Content-Language %q, tags %s %s: %.900s", path, language, tag, other, french)
 		}
-		if asked, same, _ := get(path+join+"lang=fr", "Accept-Language", "ar"); !strings.Contains(asked, "Séisme - Montréal") || !strings.Contains(path, "?") && !strings.Contains(path, "/ogc") && same != other {
+		if asked, same, _ := get(path+join+"lang=fr", "Accept-Language", "ar"); !strings.Contains(asked, nom) || !strings.Contains(path, "?") && !strings.Contains(path, "/ogc") && same != other {
 			t.Errorf("%s&lang=fr: %.500s", path, asked)
 		}
 		wantProblem(t, s.do("reader", "GET", path+join+"lang=not+a+language", nil), http.StatusBadRequest)

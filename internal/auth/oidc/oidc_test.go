@@ -98,7 +98,7 @@ func (f *fake) token(t *testing.T, k *jose.JSONWebKey, now hazard.Instant, more 
 	for i := 0; i < len(more); i += 2 {
 		claims[more[i].(string)] = more[i+1]
 	}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: k}, nil)
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: k}, (&jose.SignerOptions{}).WithType("at+jwt"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -154,6 +154,9 @@ func (a *Details) exposure(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	}
 	why := ""
 	e := h.Exposed()
+	if e != h.Exposure && !a.Counting { // the first thing to say of a server that counts nobody
+		e = nil
+	}
 	switch {
 	case e != nil:
 	case at != nil:

@@ -21,7 +21,7 @@ func (a *Pages) here() http.Handler {
 	page := a.pageHandler(a.visited("GET /here", a.Holds(route.CostOfPage, a.herePage)))
 	api := a.Guarded(a.Holds(route.CostOfPage, a.HereJSON))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "" || wantsJSON(r) {
+		if r.Header.Get("Authorization") != "" || route.Keyed(r) != nil || wantsJSON(r) {
 			api.ServeHTTP(w, r)
 			return
 		}
@@ -49,6 +49,7 @@ func (a *Pages) herePage(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	if err != nil {
 		return err
 	}
+	a.SetView(w, a.Live.View(p.Now), p.Now)
 	w.Header()["Content-Type"] = route.HTMLType
 	return route.Answer(w, r, encoded.NewBody(html, true))
 }
