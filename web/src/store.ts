@@ -383,7 +383,8 @@ export class Store implements Sink {
     this.told.value = told;
     if (told.length > TOLD) this.say(text.notice.many({ n: told.length, warnings: told.filter(isWarning).length }), true);
     else {
-      for (const n of told) this.say(text.notice.spoken({ kind: n.kind, severity: severityName(severity(n.hazard.severity_ID)), name: n.hazard.hazard_Name, drill: isDrill(n.hazard) ? "yes" : "no" }), true);
+      for (const n of told)
+        this.say(text.notice.spoken({ kind: n.kind, severity: severityName(severity(n.hazard.severity_ID)), name: n.hazard.hazard_Name, drill: isDrill(n.hazard) ? "yes" : "no" }), true);
     }
     const ids = new Set(told.filter((n) => n.hazard.severity_ID !== "WARNING").map((n) => n.id));
     if (ids.size > 0) setTimeout(() => (this.notices.value = this.notices.peek().filter((n) => !ids.has(n.id))), NOTICE);

@@ -30,7 +30,8 @@ const settled = async () => {
   for (let i = 0; i < 8; i++) await Promise.resolve();
 };
 
-const body = (json: unknown, change: number | undefined) => new Response(JSON.stringify(json), { headers: { "Content-Type": "application/json", ...(change === undefined ? {} : { "Hazardd-Change": String(change) }) } });
+const body = (json: unknown, change: number | undefined) =>
+  new Response(JSON.stringify(json), { headers: { "Content-Type": "application/json", ...(change === undefined ? {} : { "Hazardd-Change": String(change) }) } });
 const asOf = (change: number) => freshness(new Headers({ "Hazardd-Change": String(change) }));
 const event = (change: number, h: Hazard): Change => ({ change, time: "", type: "hazard.updated", hazard: h });
 

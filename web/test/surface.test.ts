@@ -46,7 +46,8 @@ test("the levels keep their contrast, however they are seen", () => {
       const [l, s] = [light(plain(land), how), light(plain(sea), how)];
       const of = (level: keyof typeof all) => light(surface(all[level], land), how);
       const line = (level: keyof typeof all) => light(plain(over(all[level].line[0], all[level].line[1], land)), how);
-      const measured = [ratio(of("WARNING"), l), ratio(light(surface(all.WARNING, sea), how), s), ratio(of("WARNING"), of("WATCH")), ratio(of("WATCH"), of("ADVISORY")), ratio(line("WATCH"), l), ratio(line("ADVISORY"), l)];
+      const measured = [ratio(of("WARNING"), l), ratio(light(surface(all.WARNING, sea), how), s), ratio(of("WARNING"), of("WATCH")), ratio(of("WATCH"), of("ADVISORY")), ratio(line("WATCH"), l),
+        ratio(line("ADVISORY"), l)];
       measured.forEach((m, j) => expect(Math.abs(m - list[j]![i]!), `${how}, ${theme}, figure ${j}: ${m.toFixed(2)}`).toBeLessThan(0.11));
       for (const level of ["WATCH", "ADVISORY", "INFORMATION"] as const) expect(ratio(line(level), l), `line of ${level}, ${how}, ${theme}`).toBeGreaterThan(3);
     });
@@ -57,7 +58,8 @@ test("the worst lies above the others, and lines above fills", () => {
   const ids = layersOf("light").map((l) => l.id);
   const at = (id: string) => ids.indexOf(id);
   expect(at("surface-fill-ADVISORY")).toBe(0);
-  for (const [a, b] of [["surface-fill-WATCH", "surface-fill-WARNING"], ["surface-fill-WARNING", "surface-fill-worst"], ["surface-fill-worst", "surface-line-ADVISORY"], ["surface-line-WARNING", "surface-halo-worst"]]) {
+  for (const [a, b] of [["surface-fill-WATCH", "surface-fill-WARNING"], ["surface-fill-WARNING", "surface-fill-worst"], ["surface-fill-worst", "surface-line-ADVISORY"], ["surface-line-WARNING",
+    "surface-halo-worst"]]) {
     expect(at(a!), `${a} before ${b}`).toBeLessThan(at(b!));
   }
 });

@@ -235,8 +235,11 @@ function Merge({ h: given }: { h: Hazard }) {
     setNote("");
     setBusy(true);
     try {
-      const whole = await onShown(store.api, ends, (tag) =>
-        onShown(store.api, stays, (intoTag) => store.api.write<Hazard>("POST", `/hazards/${h.hazard_ID}/merge`, { into, into_ETag: intoTag }, tag)));
+      const whole = await onShown(
+        store.api,
+        ends,
+        (tag) => onShown(store.api, stays, (intoTag) => store.api.write<Hazard>("POST", `/hazards/${h.hazard_ID}/merge`, { into, into_ETag: intoTag }, tag)),
+      );
       close();
       store.take(whole!);
       editing.merged.value = new Map(editing.merged.peek()).set(into, h);
@@ -290,8 +293,7 @@ function Split({ q }: { q: Extract<Question, { kind: "split" }> }) {
     setNote("");
     setBusy(true);
     try {
-      const own = await onShown(store.api, shown, (tag) =>
-        store.api.write<Hazard>("POST", `/hazards/${q.h.hazard_ID}/split`, { source: q.report.source, event: q.report.event }, tag));
+      const own = await onShown(store.api, shown, (tag) => store.api.write<Hazard>("POST", `/hazards/${q.h.hazard_ID}/split`, { source: q.report.source, event: q.report.event }, tag));
       close();
       store.take(own!);
       page.open(own!);

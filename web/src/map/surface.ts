@@ -208,7 +208,8 @@ export const FOUND = ["surface-hit", "surface-track", "surface-drills-hit"];
 /** The colour of a level's line. */
 const lineColour = (theme: Theme): ExpressionSpecification => {
   const l = looks[theme];
-  return ["match", ["get", "severity"], ...(["WARNING", "WATCH", "ADVISORY", "INFORMATION"] as const).flatMap((s) => [s, css(l[s].line[0], l[s].line[1])]), "#666666"] as unknown as ExpressionSpecification;
+  return ["match", ["get", "severity"], ...(["WARNING", "WATCH", "ADVISORY", "INFORMATION"] as const).flatMap((s) => [s, css(l[s].line[0], l[s].line[1])]),
+    "#666666"] as unknown as ExpressionSpecification;
 };
 
 /** Layers of the surface, from the bottom. */
@@ -251,13 +252,26 @@ export function layersOf(theme: Theme): LayerSpecification[] {
   }
   out.push(
     { id: "surface-over", type: "line", ...areas, minzoom: LINES, filter: is("TERMINATION"), layout: round, paint: { "line-color": "#666666", "line-width": 1.6, "line-dasharray": [0.1, 2.4] } },
-    { id: "surface-standin", type: "line", ...areas, filter: ["all", lines, standIn], layout: { "line-join": "round" }, paint: { "line-color": lineColour(theme), "line-width": 1.6, "line-dasharray": [4, 3] } },
+    {
+      id: "surface-standin",
+      type: "line",
+      ...areas,
+      filter: ["all", lines, standIn],
+      layout: { "line-join": "round" },
+      paint: { "line-color": lineColour(theme), "line-width": 1.6, "line-dasharray": [4, 3] },
+    },
     { id: "surface-track-edge", type: "line", ...areas, filter: ["all", lines, ["!", standIn]], layout: round, paint: { "line-color": theme === "dark" ? "#000000" : "#ffffff", "line-width": 4.6 } },
     { id: "surface-track", type: "line", ...areas, filter: ["all", lines, ["!", standIn]], layout: round, paint: { "line-color": lineColour(theme), "line-width": 2.2 } },
     { id: "surface-drills-hit", type: "fill", ...drills, filter: polygon, paint: { "fill-opacity": 0 } },
     // No real area has a line of black and white.
     { id: "surface-drills-back", type: "line", ...drills, layout: { "line-join": "round" }, paint: { "line-color": theme === "dark" ? "#000000" : "#ffffff", "line-width": 4 } },
-    { id: "surface-drills-line", type: "line", ...drills, layout: { "line-join": "round" }, paint: { "line-color": theme === "dark" ? "#ffffff" : "#000000", "line-width": 4, "line-dasharray": [1.6, 1.6] } },
+    {
+      id: "surface-drills-line",
+      type: "line",
+      ...drills,
+      layout: { "line-join": "round" },
+      paint: { "line-color": theme === "dark" ? "#ffffff" : "#000000", "line-width": 4, "line-dasharray": [1.6, 1.6] },
+    },
   );
   return out;
 }

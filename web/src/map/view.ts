@@ -243,7 +243,16 @@ export class MapView {
         const { rank } = severity(h.severity_ID);
         const mild = rank <= 2 && zoom < CLOSE;
         if (mild && rank === 2 && shown.hasArea(h) && !drills) continue;
-        sizes.set(h.hazard_ID, drills || (importance ?? (rank === 4 ? SEVERE : 0)) >= SEVERE && !first.has(h) && !((importance ?? 0) >= WORST) ? SIZES[1] : first.has(h) || (importance ?? 0) >= WORST ? SIZES[0] : mild ? SIZES[3] : SIZES[2]);
+        sizes.set(
+          h.hazard_ID,
+          drills || (importance ?? (rank === 4 ? SEVERE : 0)) >= SEVERE && !first.has(h) && !((importance ?? 0) >= WORST)
+            ? SIZES[1]
+            : first.has(h) || (importance ?? 0) >= WORST
+            ? SIZES[0]
+            : mild
+            ? SIZES[3]
+            : SIZES[2],
+        );
         spots.push({ id: h.hazard_ID, longitude: h.longitude, latitude: h.latitude, rank, kept: (importance ?? 0) >= WORST && !drills });
       }
       const features: HazardFeature[] = [];
@@ -289,7 +298,10 @@ export class MapView {
 
   /** Rings what is selected, pointed at or new, in the size of its symbol. */
   #ringed(): void {
-    const features = (list: readonly (readonly [Hazard, string])[]): FeatureCollection => ({ type: "FeatureCollection", features: list.map(([h, kind]) => ({ type: "Feature", geometry: { type: "Point", coordinates: [h.longitude, h.latitude] }, properties: { kind, size: this.#size(h) } })) });
+    const features = (list: readonly (readonly [Hazard, string])[]): FeatureCollection => ({
+      type: "FeatureCollection",
+      features: list.map(([h, kind]) => ({ type: "Feature", geometry: { type: "Point", coordinates: [h.longitude, h.latitude] }, properties: { kind, size: this.#size(h) } })),
+    });
     this.#source("focus").setData(features(this.#focused));
     this.#source("fresh").setData(features(this.#fresh.map((h) => [h, "fresh"])));
   }
@@ -532,7 +544,14 @@ export class MapView {
     add({ id: "gaps", type: "fill", source: "gaps", paint: { "fill-pattern": `gap|${this.#theme}`, "fill-opacity": 0.8 } }, "surface-fill-ADVISORY");
     // Of the selected hazard the exact area, above the surface.
     for (const [layer, color, width] of [["areas-selected-halo", dark ? "#0d141a" : "#ffffff", 8], ["areas-selected", mark, 4]] as const) {
-      add({ id: layer, type: "line", source: "areas", filter: ["==", ["get", "id"], this.#selected], layout: { "line-join": "round", "line-cap": "round" }, paint: { "line-color": color, "line-width": width } }, firstLabel);
+      add({
+        id: layer,
+        type: "line",
+        source: "areas",
+        filter: ["==", ["get", "id"], this.#selected],
+        layout: { "line-join": "round", "line-cap": "round" },
+        paint: { "line-color": color, "line-width": width },
+      }, firstLabel);
     }
 
     add({ id: "me", type: "circle", source: "me", paint: { "circle-radius": 7, "circle-color": "#0b63ce", "circle-stroke-color": "#ffffff", "circle-stroke-width": 3 } });
@@ -540,7 +559,12 @@ export class MapView {
     add({ id: "draft-line", type: "line", source: "draft", paint: { "line-color": "#a21caf", "line-width": 2.5, "line-dasharray": [2, 1.5] } });
 
     // A picture, as the symbols are: what draws it is ready when the first comes.
-    add({ id: "fresh", type: "symbol", source: "fresh", layout: { "icon-image": "ring|fresh", "icon-size": ["/", ["get", "size"], SYMBOL], "icon-allow-overlap": true, "icon-ignore-placement": true } });
+    add({
+      id: "fresh",
+      type: "symbol",
+      source: "fresh",
+      layout: { "icon-image": "ring|fresh", "icon-size": ["/", ["get", "size"], SYMBOL], "icon-allow-overlap": true, "icon-ignore-placement": true },
+    });
     add({
       id: "focus-ring",
       type: "circle",
@@ -633,7 +657,6 @@ export class MapView {
     this.listener.hovered(first ? Number(first.properties["id"]) : area[0], e.point);
   }
 }
-
 
 const distinct = (features: readonly MapGeoJSONFeature[]): number[] => [...new Set(features.map((f) => Number(f.properties["id"])))];
 

@@ -140,7 +140,11 @@ function First() {
 /** A hazard in a sentence, if that says more than its name. */
 function Headline({ s }: { s: Summary | undefined }) {
   if (!s || bare(s.headline) === bare(s.name)) return null;
-  return <span class="row-headline"><bdi>{s.headline}</bdi></span>;
+  return (
+    <span class="row-headline">
+      <bdi>{s.headline}</bdi>
+    </span>
+  );
 }
 
 const bare = (s: string): string => s.replace(/[\s.。]+$/, "");

@@ -18,7 +18,17 @@ export function Symbol({ h, size }: { h: Pick<Hazard, "type_ID" | "category_ID" 
   return (
     <span class={`symbol ${drill ? "drill" : ""}`} aria-hidden="true" style={{ "--size": `${size}px` }}>
       {bad === address && <span class={`symbol-plain sev-${s.id}`}>{severityCode(s)}</span>}
-      <img src={`${address}.svg`} width={size} height={size} alt="" hidden={bad === address} loading={bad === address ? "eager" : "lazy"} decoding="async" onLoad={() => bad && setBad("")} onError={() => setBad(address)} />
+      <img
+        src={`${address}.svg`}
+        width={size}
+        height={size}
+        alt=""
+        hidden={bad === address}
+        loading={bad === address ? "eager" : "lazy"}
+        decoding="async"
+        onLoad={() => bad && setBad("")}
+        onError={() => setBad(address)}
+      />
     </span>
   );
 }

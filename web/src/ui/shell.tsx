@@ -82,7 +82,13 @@ export function Shell({ logout }: { logout: () => void }) {
       <a class="skip" href="#list" onClick={skip("list")}>{text.skipToList}</a>
       <a class="skip" href="#map" onClick={skip("map")}>{text.skipToMap}</a>
       {store.selected.value && <a class="skip" href="#panel" onClick={skip("panel")}>{text.skipToPanel}</a>}
-      <Header account={() => setAccount(true)} users={() => setUsers(true)} attention={() => setAttention(true)} logout={logout} />
+      <Header
+        account={() =>
+          setAccount(true)}
+        users={() => setUsers(true)}
+        attention={() => setAttention(true)}
+        logout={logout}
+      />
       <Banners />
       {page.editing.drafts.value?.any.value && <WaitingBar />}
       <PrintHead />

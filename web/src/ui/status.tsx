@@ -17,7 +17,15 @@ export function Status() {
   const c = store.connection.value;
   const age = c.heard === undefined ? undefined : store.now.value - c.heard;
   const worth = trust(c.fresh.sources);
-  const state = c.state === "lost" ? "lost" : c.state === "connecting" || page.partly.value ? "wait" : worth !== "good" && worth !== "unknown" || c.fresh.viewAge !== undefined ? "warn" : store.past.value ? "wait" : "ok";
+  const state = c.state === "lost"
+    ? "lost"
+    : c.state === "connecting" || page.partly.value
+    ? "wait"
+    : worth !== "good" && worth !== "unknown" || c.fresh.viewAge !== undefined
+    ? "warn"
+    : store.past.value
+    ? "wait"
+    : "ok";
   const words = c.state === "connecting"
     ? text.status.connecting
     : c.state === "lost"
