@@ -8531,7 +8531,7 @@ export interface components {
          */
         readonly "Hazardd-ChangeMaybe": string;
         /**
-         * @description How many sources are well, how many are not, the names of those if they are at most 10, and how many are disabled. It is not told of an earlier moment.
+         * @description How many sources are well, how many are not, the names of those if they are at most 10, how many are disabled, and how many records of the store are `damaged` and left out, if any. It is not told of an earlier moment.
          * @example ok=9; stale=1; names="gdacs"
          */
         readonly "Hazardd-Sources": string;
@@ -11268,8 +11268,10 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Here"];
+                    readonly "text/html": string;
                 };
             };
+            readonly 303: components["responses"]["SeeOther"];
             readonly 304: components["responses"]["NotModified"];
             readonly 400: components["responses"]["BadRequest"];
             readonly 403: components["responses"]["InvalidToken"];
