@@ -1,5 +1,5 @@
 // A network that is gone for a moment: what is loaded later is asked for again.
-import { expect, gate, isPhone, open, test } from "./test";
+import { expect, gate, isPhone, logIn, open, test } from "./test";
 
 test("the map's code is asked for again when it did not come, and the reader is told", async ({ page, server, watch }) => {
   watch.expectFailures(/ERR_CONNECTION_RESET/);
@@ -11,7 +11,7 @@ test("the map's code is asked for again when it did not come, and the reader is 
     await told.passed;
     await route.continue();
   });
-  await open(page, "#map=5/53.5/10");
+  await logIn(page, "#map=5/53.5/10");
   const note = page.getByRole("alert").filter({ hasText: "The map could not be loaded. Trying again" });
   await expect(note).toBeVisible();
   await expect(note.getByRole("button", { name: "Try again" })).toBeVisible();
@@ -20,6 +20,7 @@ test("the map's code is asked for again when it did not come, and the reader is 
   await expect(page.locator("#map canvas")).toBeVisible({ timeout: 60_000 });
   await expect(note).toHaveCount(0);
   await expect(page.locator(".map-failed")).toHaveCount(0);
+  await expect(page.getByRole("button", { name: /^Live/ })).toBeVisible();
 });
 
 test("a part that did not come says so, and comes", async ({ page, watch }) => {

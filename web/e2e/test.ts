@@ -63,12 +63,17 @@ export function gate(): { readonly passed: Promise<void>; readonly open: () => v
   return { passed, open: () => open() };
 }
 
-/** Opens the map, with what its address says, and logs in. */
-export async function open(page: BrowserPage, hash = "", account: Account = editor): Promise<void> {
+/** Opens the map, with what its address says, and logs in, without waiting until all is there. */
+export async function logIn(page: BrowserPage, hash = "", account: Account = editor): Promise<void> {
   await page.goto(`/${hash}`);
   await page.getByLabel("User name").fill(account.name);
   await page.getByLabel("Password").fill(account.password);
   await page.getByRole("button", { name: "Log in" }).click();
+}
+
+/** Opens the map, with what its address says, and logs in. */
+export async function open(page: BrowserPage, hash = "", account: Account = editor): Promise<void> {
+  await logIn(page, hash, account);
   await expect(page.getByRole("button", { name: /^Live/ })).toBeVisible();
 }
 

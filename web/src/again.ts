@@ -16,3 +16,17 @@ export async function again<T>(load: () => Promise<T>, failed: (error: unknown) 
   }
   return undefined;
 }
+
+const BEGUN = "hazardd-begun-again";
+
+/**
+ * Loads the page again, once the server answers, and not twice within five minutes: a browser may remember for the life of a page that a part of its
+ * code did not come. It is for readers without a login, who lose nothing by it.
+ */
+export async function beginAgain(): Promise<void> {
+  if (Date.now() - Number(sessionStorage.getItem(BEGUN) ?? 0) < 300_000) return;
+  const answer = await fetch(location.pathname, { method: "HEAD", cache: "no-store" }).catch(() => undefined);
+  if (!answer?.ok) return;
+  sessionStorage.setItem(BEGUN, String(Date.now()));
+  location.reload();
+}

@@ -1,7 +1,7 @@
 // The page: header, list, map, panel, and how they hear of each other.
 import { effect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { again } from "../again";
+import { again, beginAgain } from "../again";
 import { NARROW, saves } from "../begin";
 import { New } from "../edit/parts";
 import { lastView, type View } from "../url";
@@ -393,7 +393,14 @@ function MapPlace() {
     const ends: (() => void)[] = [];
     // The list comes first: to start drawing takes the browser longer than to read and show the list.
     void listShown(page)
-      .then(() => again(readyMap, () => (page.mapLost.value = true), over.signal))
+      .then(() => {
+        let failures = 0;
+        const failed = () => {
+          page.mapLost.value = true;
+          if (++failures >= 3 && !page.store.api.user) void beginAgain();
+        };
+        return again(readyMap, failed, over.signal);
+      })
       .then((code) => {
         if (!code || over.signal.aborted) return;
         page.mapLost.value = false;
