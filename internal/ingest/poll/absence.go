@@ -168,7 +168,7 @@ func (s *lists) conclude(ctx context.Context, l *listed, batch *source.Batch, re
 	lasting := batch.Lasting != nil && s.src.Lasts != nil
 	whole := batch.Whole && (s.src.Lists.Complete == source.Yes || s.src.Lists.InForce == source.Yes)
 	if !whole && !lasting || l.Messages {
-		return 0, true, nil
+		return 0, true, s.recall(ctx, l, res)
 	}
 	active, err := s.store.Reports.ActiveEvents(ctx, s.src.Name)
 	if err != nil {
@@ -214,6 +214,33 @@ func (s *lists) conclude(ctx context.Context, l *listed, batch *source.Batch, re
 	}
 	settled, err := s.dropParts(ctx, l, parts, now)
 	return ended, certain && settled, err
+}
+
+// recall notes that a list that is not complete holds events and messages: the lists that lacked them
+// before no longer count.
+func (s *lists) recall(ctx context.Context, l *listed, res *fuse.Result) error {
+	if len(l.events.absent.since)+len(l.events.gone)+len(l.messages.absent.since)+len(l.messages.gone) == 0 {
+		return nil
+	}
+	active, err := s.store.Reports.ActiveEvents(ctx, s.src.Name)
+	if err != nil {
+		return err
+	}
+	present := map[int64]bool{} // the events of one hazard end only together
+	for _, e := range active {
+		present[e.HazardID] = present[e.HazardID] || res.Events[e.Event]
+	}
+	for _, e := range active {
+		if present[e.HazardID] {
+			delete(l.events.absent.since, e.Event)
+			delete(l.events.gone, e.Event)
+		}
+	}
+	for key := range res.Parts {
+		delete(l.messages.absent.since, key.Event+"\x00"+key.Part)
+		delete(l.messages.gone, key.Event+"\x00"+key.Part)
+	}
+	return nil
 }
 
 func (l *listed) ofEvents() *account   { return &l.events }

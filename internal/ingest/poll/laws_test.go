@@ -26,6 +26,9 @@ var (
 // rule: what a complete list holds is active, what no list holds any more is not, and nothing else
 // ends but by its end.
 func TestActiveIsWhatTheListsHold(t *testing.T) {
+	for _, seed := range []uint64{1004713} { // those that found faults
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { tryLists(t, seed) })
+	}
 	n := *listHistories
 	if n == 0 {
 		if n = 20; test.All() && !testing.Short() {
