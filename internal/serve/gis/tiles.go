@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"net/http"
 	"net/url"
 	"runtime"
@@ -48,10 +47,21 @@ type VectorTiles struct {
 	pencils chan struct{} // holds a token for each tile that is being drawn
 	empty   *encoded.Body
 
-	mu       sync.Mutex // guards the following, and lets one request make the surface of a view
+	mu   sync.Mutex // guards seen, and lets one request make the surface of a view
+	seen seen
+}
+
+// seen are the surfaces of a view.
+type seen struct {
 	view     *view.View
-	all      *vectortile.Surface                     // of all hazards of view
-	surfaces *lru.Cache[string, *vectortile.Surface] // by what narrows them
+	all      *vectortile.Surface          // of all hazards
+	narrowed *lru.Cache[string, narrowed] // by what narrows them
+}
+
+// narrowed is a surface of some hazards, and the change that it is as of.
+type narrowed struct {
+	surface *vectortile.Surface
+	number  int64
 }
 
 // tileKey identifies a tile by what it shows. So a change elsewhere makes no tile anew.
@@ -65,7 +75,7 @@ type tileKey struct {
 // NewVectorTiles returns the handlers of vector tiles.
 func NewVectorTiles(h *read.Hazards) *VectorTiles {
 	return &VectorTiles{Hazards: h, drawer: vectortile.New(h.Store.Hazards), bodies: lru.New[tileKey, *encoded.Body](maxTiles), pencils: make(chan struct{}, runtime.GOMAXPROCS(0)),
-		empty: encoded.NewBody(nil, false), surfaces: lru.New[string, *vectortile.Surface](maxSurfaces)}
+		empty: encoded.NewBody(nil, false)}
 }
 
 // Routes adds the tiles, by themselves and as OGC API – Tiles.
@@ -214,54 +224,80 @@ func (a *VectorTiles) body(ctx context.Context, p *vectortile.Part, language *wo
 	return made.(*encoded.Body), nil
 }
 
-// surface returns the surface of the hazards that q wants, and the change that it is as of. Drills are
-// in it only if q asks for them.
-func (a *VectorTiles) surface(ctx context.Context, v *view.View, q *query.Query, who *auth.Caller, now hazard.Instant) (*vectortile.Surface, int64, error) {
+// of returns the surfaces of a view.
+func (a *VectorTiles) of(ctx context.Context, v *view.View) (seen, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	ctx = context.WithoutCancel(ctx) // others wait for it
-	if a.view != v {
-		all, err := a.drawer.Surface(ctx, withoutTotals(v.Hazards(view.Filter{}, nil)), a.all)
+	if a.seen.view != v {
+		all, err := a.drawer.Surface(ctx, withoutTotals(v.Hazards(view.Filter{}, nil)), a.seen.all)
 		if err != nil {
-			return nil, 0, err
+			return seen{}, err
 		}
-		a.view, a.all, a.surfaces = v, all, lru.New[string, *vectortile.Surface](maxSurfaces)
+		a.seen = seen{v, all, lru.New[string, narrowed](maxSurfaces)}
+	}
+	return a.seen, nil
+}
+
+// surface returns the surface of the hazards that q wants, and the change that it is as of. Drills are
+// in it only if q asks for them. Requests for the same one at once wait for the first of them, and for
+// no other.
+func (a *VectorTiles) surface(ctx context.Context, v *view.View, q *query.Query, who *auth.Caller, now hazard.Instant) (*vectortile.Surface, int64, error) {
+	ctx = context.WithoutCancel(ctx) // others wait for it
+	of, err := a.of(ctx, v)
+	if err != nil {
+		return nil, 0, err
 	}
 	if !read.Narrow(&q.Statuses, hazard.Active) {
 		empty, err := a.drawer.Surface(ctx, func(func(*hazard.Hazard) bool) {}, nil)
 		return empty, v.Number(), err
 	}
 	name := q.Values().Encode()
-	if s, ok := a.surfaces.Get(name); ok {
-		return s, v.Number(), nil
+	if n, ok := of.narrowed.Get(name); ok {
+		return n.surface, n.number, nil
 	}
-	hazards, number := []*hazard.Hazard(nil), v.Number()
-	err := a.Store.Search.Resolve(ctx, &q.Filter)
-	if err == nil && q.At != nil {
-		hazards, number, err = a.hazardsAt(ctx, q, who)
-	} else if err == nil {
-		hazards, err = a.matching(ctx, v, &q.Filter, now)
-	}
+	made, err, _ := a.making.Do(fmt.Sprintf("%p %s", v, name), func() (any, error) { return a.narrow(ctx, of, q, who, name, now) })
 	if err != nil {
 		return nil, 0, err
 	}
-	if !slices.Contains(q.Categories, hazard.Exercise) {
-		hazards = slices.DeleteFunc(hazards, func(h *hazard.Hazard) bool { return h.Category == hazard.Exercise })
-	}
-	s, err := a.drawer.Surface(ctx, slices.Values(hazards), a.all)
-	if err != nil {
-		return nil, 0, err
+	n := made.(narrowed)
+	return n.surface, n.number, nil
+}
+
+// narrow makes and keeps the surface of the hazards that q wants. name is q's name.
+func (a *VectorTiles) narrow(ctx context.Context, of seen, q *query.Query, who *auth.Caller, name string, now hazard.Instant) (n narrowed, err error) {
+	var hazards []*hazard.Hazard
+	n.number = of.view.Number()
+	if err := a.Store.Search.Resolve(ctx, &q.Filter); err != nil {
+		return n, err
 	}
 	size := sizeOfItem
 	if q.At != nil {
 		size = 1 << 10
+		hazards, n.number, err = a.hazardsAt(ctx, q, who)
+	} else {
+		hazards, err = a.matching(ctx, of.view, &q.Filter, now)
 	}
-	a.surfaces.Put(name, s, size*(len(hazards)+1))
-	return s, number, nil
+	if err != nil {
+		return n, err
+	}
+	if !slices.Contains(q.Categories, hazard.Exercise) {
+		hazards = slices.DeleteFunc(hazards, func(h *hazard.Hazard) bool { return h.Category == hazard.Exercise })
+	}
+	if n.surface, err = a.drawer.Surface(ctx, slices.Values(hazards), of.all); err != nil {
+		return n, err
+	}
+	of.narrowed.Put(name, n, size*(len(hazards)+1))
+	return n, nil
 }
 
 func withoutTotals(list iter.Seq2[*hazard.Hazard, int]) iter.Seq[*hazard.Hazard] {
-	return maps.Keys(maps.Collect(list))
+	return func(yield func(*hazard.Hazard) bool) {
+		for h := range list {
+			if !yield(h) {
+				return
+			}
+		}
+	}
 }
 
 // matching returns the active hazards that match a filter.
