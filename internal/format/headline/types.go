@@ -10,6 +10,17 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
+// Patterns of single sentences.
+var (
+	waveHeight   = regexp.MustCompile(`(?i)waves? of (\d+(?:\.\d+)?) ?m(?:eters?)?\b(?: expected)?(?: at (\d\d:\d\d))?`)
+	ashAt        = regexp.MustCompile(`at (\d{4}-\d\d-\d\d \d\d:\d\d) UTC`)
+	eruptions    = regexp.MustCompile(`(?:During|during) (\d+)-(\d+ \w+) there were (\d+) \w+ eruptions`)
+	fireAt       = regexp.MustCompile(`There is a (?:\w+ )?fire at ([^.,]+)\.`)
+	runsFast     = regexp.MustCompile(`(?i)extreme fire behavior|rapid (?:rate of )?(?:spread|growth)|quadrupl|doubl(?:ed|ing) in size`)
+	spreads      = regexp.MustCompile(`is spreading (north|south|east|west)ward\.? ?(\w+ municipalities have been placed on alert)?`)
+	incidentData = regexp.MustCompile(`incident data of (\d+ \w{3} \d{4} \d\d:\d\d) UTC`)
+)
+
 // parts says the hazard by its type.
 func (m *maker) parts() (p parts) {
 	event := strings.ToLower(m.event)
@@ -203,7 +214,7 @@ func (m *maker) tsunami() (p parts) {
 		p.where = m.say("near", "place", trimmed(m.point()))
 		p.second = append(p.second, m.say("coastsUnknown"))
 	}
-	if found := regexp.MustCompile(`(?i)waves? of (\d+(?:\.\d+)?) ?m(?:eters?)?\b(?: expected)?(?: at (\d\d:\d\d))?`).FindStringSubmatch(m.text); found != nil {
+	if found := waveHeight.FindStringSubmatch(m.text); found != nil {
 		p.bad = m.say("colon") + m.say("wave", "m", strings.Replace(found[1], ".", m.say("decimal"), 1))
 		if found[2] != "" {
 			p.bad = m.say("colon") + m.say("waveAt", "m", strings.Replace(found[1], ".", m.say("decimal"), 1), "time", found[2])
@@ -315,7 +326,7 @@ func (m *maker) cyclone() (p parts) {
 		}
 	} else if noLand {
 		p.when = m.say("on", "t", m.clock(m.h.LastUpdate))
-		if found := regexp.MustCompile(`at (\d{4}-\d\d-\d\d \d\d:\d\d) UTC`).FindStringSubmatch(m.text); found != nil {
+		if found := ashAt.FindStringSubmatch(m.text); found != nil {
 			if at, ok := parseUTC(found[1]); ok {
 				p.when = m.say("on", "t", m.clock(at))
 				p.place = trimmed(strings.TrimPrefix(p.where, winds)) + " (" + m.clock(at) + ")"
@@ -384,7 +395,7 @@ func (m *maker) volcano() (p parts) {
 	default:
 		p.what = m.say("volcano", "place", name) + comma
 		details := ""
-		if found := regexp.MustCompile(`(?:During|during) (\d+)-(\d+ \w+) there were (\d+) \w+ eruptions`).FindStringSubmatch(m.text); found != nil && m.l.ID == "en" {
+		if found := eruptions.FindStringSubmatch(m.text); found != nil && m.l.ID == "en" {
 			details = found[3] + " eruptions reported " + found[1] + "–" + found[2]
 		}
 		if found := alertOf.FindStringSubmatch(m.text); found != nil {
@@ -445,7 +456,7 @@ func (m *maker) wildfire() (p parts) {
 		p.where = m.point()
 	case m.h.Category == hazard.Response || m.h.Source == "" || len(m.h.Texts) > 0:
 		p.where = m.say("in", "place", m.within(m.named, m.stateName(), m.country()))
-		if at := regexp.MustCompile(`There is a (?:\w+ )?fire at ([^.,]+)\.`).FindStringSubmatch(m.text); at != nil {
+		if at := fireAt.FindStringSubmatch(m.text); at != nil {
 			p.where = m.say("at", "place", m.within(at[1], m.stateName(), m.country()))
 		}
 		if m.named == "" {
@@ -471,7 +482,7 @@ func (m *maker) wildfire() (p parts) {
 	if held {
 		p.bad += m.say("comma") + m.say("contained", "n", m.number(contained, 0))
 		p.howBad = trimmed(p.bad)
-		if regexp.MustCompile(`(?i)extreme fire behavior|rapid (?:rate of )?(?:spread|growth)|quadrupl|doubl(?:ed|ing) in size`).MatchString(m.text) {
+		if runsFast.MatchString(m.text) {
 			p.bad += m.say("comma") + m.say("growing")
 		}
 	}
@@ -513,7 +524,7 @@ func (m *maker) wildfire() (p parts) {
 		}
 		p.howBad = trimmed(p.bad)
 	}
-	if spread := regexp.MustCompile(`is spreading (north|south|east|west)ward\.? ?(\w+ municipalities have been placed on alert)?`).FindStringSubmatch(m.text); spread != nil && m.l.ID == "en" {
+	if spread := spreads.FindStringSubmatch(m.text); spread != nil && m.l.ID == "en" {
 		p.when, p.bad = "", ", spreading "+spread[1]
 		if spread[2] != "" {
 			n, _, _ := strings.Cut(spread[2], " ")
@@ -521,7 +532,7 @@ func (m *maker) wildfire() (p parts) {
 		}
 		p.howBad = trimmed(p.bad)
 	}
-	if found := regexp.MustCompile(`incident data of (\d+ \w{3} \d{4} \d\d:\d\d) UTC`).FindStringSubmatch(m.text); found != nil && sized {
+	if found := incidentData.FindStringSubmatch(m.text); found != nil && sized {
 		if at, ok := parseDay(found[1]); ok {
 			p.bad += m.say("on", "t", m.clock(at))
 		}

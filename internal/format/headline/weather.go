@@ -13,6 +13,14 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
+// Patterns of single sentences.
+var (
+	beachesOf    = regexp.MustCompile(`The beaches of ([^.]+) counties`)
+	onDay        = regexp.MustCompile(` (on|for) ((?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)\b`)
+	emergencyFor = regexp.MustCompile(`EMERGENCY FOR ([^\n.]+)`)
+	dataUpTo     = regexp.MustCompile(`data up to (\d{4}-\d\d-\d\d \d\d:\d\d) UTC`)
+)
+
 // things are what warnings are about, by words in the names of their events, the most special first.
 var things = []struct{ key, words string }{
 	{"tornado", "tornado"}, {"thunderstorm", "thunderstorm|thunder|gewitter"}, {"flashflood", "flash flood"}, {"coastalflood", "coastal flood|storm surge|lakeshore flood"},
@@ -24,7 +32,7 @@ var things = []struct{ key, words string }{
 	{"tsunami", "tsunami"}, {"drought", "drought"}, {"wildfire", "wildfire"},
 }
 
-var things2 = sync.OnceValue(func() []*regexp.Regexp {
+var thingPatterns = sync.OnceValue(func() []*regexp.Regexp {
 	var all []*regexp.Regexp
 	for _, t := range things {
 		all = append(all, regexp.MustCompile(`\b(?:`+t.words+`)`))
@@ -35,7 +43,7 @@ var things2 = sync.OnceValue(func() []*regexp.Regexp {
 // thing is the key of what a warning is about; "" if its event's name says nothing known.
 func (m *maker) thing() string {
 	event := strings.ToLower(m.event)
-	for i, p := range things2() {
+	for i, p := range thingPatterns() {
 		if p.MatchString(event) {
 			return things[i].key
 		}
@@ -190,7 +198,7 @@ func (m *maker) warning() (p parts) {
 	p.what = what
 	p.when, p.until = m.end()
 	p.where = m.warned()
-	if beaches := regexp.MustCompile(`The beaches of ([^.]+) counties`).FindStringSubmatch(m.text); beaches != nil && m.l.ID == "en" {
+	if beaches := beachesOf.FindStringSubmatch(m.text); beaches != nil && m.l.ID == "en" {
 		names := strings.Split(strings.ReplaceAll(beaches[1], ", and ", ", "), ", ")
 		list := m.and(names)
 		if len(names) > 2 {
@@ -211,7 +219,7 @@ func (m *maker) warning() (p parts) {
 		p.shorter = append(p.shorter, shorter{bad: m.say("colon") + m.say("heavySnow")})
 	}
 	if thing == "air" && !m.h.EndGiven && m.l.ID == "en" {
-		if day := regexp.MustCompile(` (on|for) ((?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)\b`).FindStringSubmatch(m.text); day != nil {
+		if day := onDay.FindStringSubmatch(m.text); day != nil {
 			p.when, p.placeFirst, p.until = " on "+day[2], true, day[2]
 		}
 	}
@@ -246,7 +254,7 @@ func (m *maker) warning() (p parts) {
 			p.bad = m.say("colon") + m.say("lifeThreatening")
 		}
 		p.when, p.placeFirst = m.say("comma")+trimmed(p.when), true
-		if at := regexp.MustCompile(`EMERGENCY FOR ([^\n.]+)`).FindStringSubmatch(m.text); at != nil {
+		if at := emergencyFor.FindStringSubmatch(m.text); at != nil {
 			p.second = append(p.second, m.say("affects", "place", titled(at[1])))
 		}
 		people = ""
@@ -472,7 +480,7 @@ func (m *maker) snow() []string {
 
 // dataDay is the day of the last data of a source that names it.
 func (m *maker) dataDay() string {
-	if found := regexp.MustCompile(`data up to (\d{4}-\d\d-\d\d \d\d:\d\d) UTC`).FindStringSubmatch(m.text); found != nil {
+	if found := dataUpTo.FindStringSubmatch(m.text); found != nil {
 		if at, ok := parseUTC(found[1]); ok {
 			return m.day(at)
 		}
