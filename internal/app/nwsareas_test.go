@@ -15,9 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/poll"
-	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/test"
-	"github.com/hazardd/hazardd/internal/test/datadir"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
@@ -30,11 +28,7 @@ func TestAreasOfTheNWSFollowItsList(t *testing.T) {
 	if err != nil || len(files) != 15 {
 		t.Fatalf("%d files, error %v", len(files), err)
 	}
-	s, err := store.Open(t.Context(), datadir.Empty(t), "sqlite:?synchronous=off")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := emptyStore(t)
 	known := BuiltIn()
 	src, err := known.Find("nws")
 	if err != nil {
@@ -43,13 +37,12 @@ func TestAreasOfTheNWSFollowItsList(t *testing.T) {
 	replay := poll.NewReplay(s, known.Intake(s), hazard.MinInstant, slog.New(slog.DiscardHandler))
 	compared, worst, inactive := 0, 0.0, 0
 	for _, file := range files {
-		at, err := time.Parse("20060102T1504Z", strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "active-"), ".json"))
+		at, err := listTime(strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "active-"), ".json"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		body := recordings.Read(t, "feeds/nws/"+filepath.Base(file))
-		national := strings.Replace(string(body), "{", fmt.Sprintf(`{"title":"Current watches, warnings, and advisories","updated":%q,`, at.Format(time.RFC3339)), 1)
-		if _, err := replay.Take(t.Context(), &src, "", []byte(national), nil, hazard.At(at)); err != nil {
+		if _, err := replay.Take(t.Context(), &src, "", national(body, at), nil, hazard.At(at)); err != nil {
 			t.Fatal(err)
 		}
 		for key, want := range listedAreas(t, body) {

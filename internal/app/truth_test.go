@@ -11,9 +11,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/poll"
-	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/test"
-	"github.com/hazardd/hazardd/internal/test/datadir"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
@@ -45,10 +43,7 @@ func TestActiveIsWhatTheSourceSays(t *testing.T) {
 		if err != nil || len(files) < 10 {
 			t.Fatalf("%s: %d files, error %v", tt.source, len(files), err)
 		}
-		s, err := store.Open(t.Context(), datadir.Empty(t), "sqlite:?synchronous=off")
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := emptyStore(t)
 		known := BuiltIn()
 		src, err := known.Find(tt.source)
 		if err != nil {
@@ -65,7 +60,7 @@ func TestActiveIsWhatTheSourceSays(t *testing.T) {
 			}
 			payload := recordings.Read(t, filepath.Join(filepath.Dir(tt.files), filepath.Base(file)))
 			if tt.national {
-				payload = []byte(strings.Replace(string(payload), "{", fmt.Sprintf(`{"title":"Current watches, warnings, and advisories","updated":%q,`, at.Format(time.RFC3339)), 1))
+				payload = national(payload, at)
 			}
 			if _, err := replay.Take(t.Context(), &src, "", payload, nil, hazard.At(at)); err != nil {
 				t.Fatal(err)
@@ -145,6 +140,11 @@ func TestActiveIsWhatTheSourceSays(t *testing.T) {
 }
 
 // listTime reads the moment in the name of a recording.
+// national returns a recorded list of the NWS as the national list that was made at a moment.
+func national(list []byte, made time.Time) []byte {
+	return []byte(strings.Replace(string(list), "{", fmt.Sprintf(`{"title":"Current watches, warnings, and advisories","updated":%q,`, made.Format(time.RFC3339)), 1))
+}
+
 func listTime(name string) (time.Time, error) { return time.Parse("20060102T1504Z", name) }
 
 // firesOfNSW reads the list of the NSW Rural Fire Service: fires, and everything on which people must

@@ -239,7 +239,7 @@ func (s *core) nameContents(ctx context.Context, q *sqlc.Queries) (more bool, er
 const unreadContent = "unread content "
 
 // unreadContents counts the states that nameContents could not read and that are still in the log. It
-// names the contents of those that were mended.
+// names the contents of those that were mended, and forgets them and those that were pruned.
 func (s *core) unreadContents(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) (n int, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT name FROM meta WHERE name LIKE $1`, unreadContent+"%")
 	if err != nil {
@@ -266,18 +266,20 @@ func (s *core) unreadContents(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) 
 		if err != nil {
 			return 0, err
 		}
-		if len(states) == 0 || states[0].N != change { // pruned
-			continue
-		}
-		digest, err := contentOf(states[0])
-		if err != nil {
-			n++
-			continue
-		}
-		if digest != "" {
-			if err := q.NameContent(ctx, digest); err != nil {
-				return 0, err
+		if len(states) > 0 && states[0].N == change { // else it was pruned
+			digest, err := contentOf(states[0])
+			if err != nil {
+				n++
+				continue
 			}
+			if digest != "" {
+				if err := q.NameContent(ctx, digest); err != nil {
+					return 0, err
+				}
+			}
+		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM meta WHERE name = $1`, name); err != nil {
+			return 0, storeError(err)
 		}
 	}
 	return n, nil

@@ -237,8 +237,8 @@ func (s *lists) recall(ctx context.Context, l *listed, res *fuse.Result) error {
 		}
 	}
 	for key := range res.Parts {
-		delete(l.messages.absent.since, key.Event+"\x00"+key.Part)
-		delete(l.messages.gone, key.Event+"\x00"+key.Part)
+		delete(l.messages.absent.since, accountName(key))
+		delete(l.messages.gone, accountName(key))
 	}
 	return nil
 }
@@ -372,7 +372,7 @@ func (s *lists) dropParts(ctx context.Context, l *listed, parts []store.ActivePa
 	var read []hazard.Report
 	for i, p := range parts {
 		key := fuse.Part{Event: p.Event, Part: p.Part}
-		name := p.Event + "\x00" + p.Part
+		name := accountName(key)
 		holds := s.holds(key, name)
 		if v, ok := s.over[key]; ok && v == p.Version && !holds {
 			over[key] = v
@@ -428,6 +428,9 @@ func (s *lists) dropParts(ctx context.Context, l *listed, parts []store.ActivePa
 	}
 	return settled, nil
 }
+
+// accountName returns the name of a message in the accounts.
+func accountName(key fuse.Part) string { return key.Event + "\x00" + key.Part }
 
 // holds reports whether a list contains a message, which has a name in the accounts, or a rejected
 // record may be it.
