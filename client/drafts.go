@@ -33,7 +33,7 @@ type Draft struct {
 	Reason         string         `json:"reason,omitzero"` // why it was refused
 	MayDecide      []string       `json:"may_decide,omitzero"`
 	Seen           []DraftSeen    `json:"seen,omitzero"`
-	Reminded       string         `json:"reminded,omitzero"` // when its author last called it to mind
+	Reminded       string         `json:"reminded,omitzero"` // when its author last reminded others of it
 	Details        jsontext.Value `json:"details,omitzero"`  // what the hazard would say, and what it says now; not in lists
 }
 
@@ -96,7 +96,7 @@ func (c *Client) CountDrafts(ctx context.Context, opts ...CallOption) (DraftCoun
 	return one.Item, err
 }
 
-// RemindOfDraft calls the user's own draft to the minds of those who may decide.
+// RemindOfDraft reminds those who may decide of the user's own draft.
 func (c *Client) RemindOfDraft(ctx context.Context, id string, opts ...CallOption) (Draft, error) {
 	return write[Draft](ctx, c, http.MethodPost, Fields{}, opts, "drafts", id, "remind")
 }

@@ -531,10 +531,10 @@ func (e *Editor) ReadDraft(ctx context.Context, who Author, id uuid.UUID, now ha
 	return d, nil
 }
 
-// RemindEvery is how long an author waits before calling a draft to mind again.
+// RemindEvery is how long an author waits before reminding others again.
 const RemindEvery = 5 * time.Minute
 
-// Remind calls a waiting draft to the minds of those who may decide, for its author.
+// Remind reminds those who may decide of a waiting draft, for its author.
 func (e *Editor) Remind(ctx context.Context, who Author, id uuid.UUID, now hazard.Instant) (store.Draft, error) {
 	d, err := e.Draft(ctx, who, id)
 	switch {

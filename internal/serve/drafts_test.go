@@ -260,7 +260,7 @@ func TestDraftsAreListedByWhoMayDecide(t *testing.T) {
 	}
 }
 
-// The author of a draft knows who may decide, who has seen it, and calls it to mind.
+// The author of a draft knows who may decide, who has seen it, and reminds them.
 func TestAnAuthorKnowsWhatBecomesOfADraft(t *testing.T) {
 	s, _ := twoEditors(t, func(c *app.Config) { c.ApproveWarnings = true })
 	h := s.hazard("red", "severity_ID", "WATCH", "description", "Stay away from the river.")

@@ -117,7 +117,7 @@ type MarkKind string
 // The kinds of marks.
 const (
 	DraftSeen     MarkKind = "seen"     // somebody who may decide has read it; the first time counts
-	DraftReminded MarkKind = "reminded" // its author called it to mind; the last time counts
+	DraftReminded MarkKind = "reminded" // its author reminded others of it; the last time counts
 	DraftLapsing  MarkKind = "lapsing"  // people were told that its time is nearly over
 )
 

@@ -2411,7 +2411,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Call your draft to mind
+         * Remind others of your draft
          * @description Tells those who may decide again that your draft waits. Takes its author. 409: it was decided, its time is over, or you did so less than five minutes ago.
          */
         readonly post: operations["remindOfDraft"];
@@ -4795,7 +4795,7 @@ export interface components {
                 readonly user: string;
                 readonly time: components["schemas"]["Instant"];
             }[];
-            /** @description When its author last called it to mind. */
+            /** @description When its author last reminded others of it. */
             readonly reminded?: components["schemas"]["Instant"];
             readonly details?: {
                 readonly says: components["schemas"]["DraftContent"];

@@ -37,7 +37,7 @@ type draft struct {
 	Reason     string           `json:"reason,omitzero"`
 	MayDecide  []string         `json:"may_decide,omitzero"` // the users who may decide about a waiting draft
 	Seen       []seenBy         `json:"seen,omitzero"`       // who of them has seen it
-	Reminded   string           `json:"reminded,omitzero"`   // when its author last called it to mind
+	Reminded   string           `json:"reminded,omitzero"`   // when its author last reminded others of it
 }
 
 type seenBy struct {
@@ -230,7 +230,7 @@ func (a *Handlers) refuseDraft(w http.ResponseWriter, r *http.Request, who *auth
 	return route.WrittenJSON(w, shown, fmt.Sprintf("%s/drafts/%s", a.BaseURL, id), false)
 }
 
-// remindOfDraft calls a draft to the minds of those who may decide.
+// remindOfDraft reminds those who may decide of a draft.
 func (a *Handlers) remindOfDraft(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	id, err := draftID(r, who)
 	if err != nil {
