@@ -16,6 +16,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
 const warning = `{"hazard_Name":"Flood","type_ID":"FLOOD","severity_ID":"WARNING","latitude":10,"longitude":20}`
@@ -142,6 +143,9 @@ func TestWhoCanBringItOutAlone(t *testing.T) {
 	reaches := map[string]edit.Reach{"few": {People: &few}, "many": {People: &many}, "unknown": {}, "many subscribers": {People: &few, Subscribers: 1000}}
 	for way, prepare := range ways {
 		for setting, two := range settings {
+			if setting != "both" && postgres.Postgres() {
+				continue // the decision is the editor's: on a second store, one setting shows that it reads and writes the same
+			}
 			for reach, r := range reaches {
 				t.Run(way+"/"+setting+"/"+reach, func(t *testing.T) {
 					e, s := newEditor(t)

@@ -227,7 +227,8 @@ var common struct {
 	err    error
 }
 
-// URL is the address of a fresh database, on a server that all tests of the binary share.
+// URL is the address of a fresh database, on a server that all tests of the binary share. The database goes when the test ends, so that hundreds of
+// tests take the disk space of a few.
 func URL(t testing.TB) string {
 	t.Helper()
 	bin := Programs(t)
@@ -237,7 +238,8 @@ func URL(t testing.TB) string {
 		}
 		data := filepath.Join(common.dir, "data")
 		// Nothing here outlives the tests.
-		if common.err = Init(bin, data, "fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=500", "shared_buffers=64MB"); common.err == nil {
+		if common.err = Init(bin, data, "fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=500", "shared_buffers=64MB",
+			"min_wal_size=32MB", "max_wal_size=64MB"); common.err == nil {
 			common.server, common.err = Start(bin, data, 0)
 		}
 	})
@@ -245,14 +247,14 @@ func URL(t testing.TB) string {
 		t.Fatal(common.err)
 	}
 	name := "t_" + uuid.NewString()[:8]
-	admin, err := sql.Open("pgx", common.server.URL("postgres"))
-	if err != nil {
+	if err := common.server.Exec("CREATE DATABASE " + name + " TEMPLATE template0"); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = admin.Close() }()
-	if _, err := admin.ExecContext(t.Context(), "CREATE DATABASE "+name+" TEMPLATE template0"); err != nil {
-		t.Fatal(err)
-	}
+	t.Cleanup(func() { // after that of the store, which closes its connections
+		if err := common.server.Exec("DROP DATABASE " + name + " WITH (FORCE)"); err != nil {
+			t.Error(err)
+		}
+	})
 	return common.server.URL(name)
 }
 
@@ -290,6 +292,7 @@ func Database(t testing.TB, dir, embedded string) string {
 		}
 		url := URL(t)
 		byFolder.Store(dir, url)
+		t.Cleanup(func() { byFolder.Delete(dir) })
 		return url
 	default:
 		t.Fatalf("HAZARDD_TEST_DATABASE is %q, want sqlite or postgres", name)
