@@ -155,7 +155,11 @@ func TestTheDocumentationNamesCommandsAndFlagsThatThereAre(t *testing.T) {
 	help := func(words ...string) (string, bool) {
 		command := strings.Join(words, " ")
 		if _, asked := helps[command]; !asked {
-			out, errs, status := hazardd(t, "", nil, append(words, "--help")...)
+			flag := "--help"
+			if command == "serve" {
+				flag = "--help-all"
+			}
+			out, errs, status := hazardd(t, "", nil, append(words, flag)...)
 			if status != 0 {
 				out, errs = "", ""
 			}

@@ -42,10 +42,11 @@ type commandLine struct {
 	Source       sourceCmd       `cmd:"" help:"Manage sources: states, polls, errors and held reports."`
 	Why          whyCmd          `cmd:"" help:"Show why a record of a source is shown, or not."`
 	Coverage     coverageCmd     `cmd:"" help:"Show who issues warnings for a place, and whether those sources are polled."`
+	Settings     configCmd       `cmd:"" name:"config" help:"Write, check and show the configuration of this installation."`
 	Ready        readyCmd        `cmd:"" help:"Ask a server whether it is ready: status 0 if it is."`
 	Token        tokenCmd        `cmd:"" help:"Print an access token for a user."`
 	Version      versionCmd      `cmd:"" help:"Print the version of this program."`
-	Help         helpCmd         `cmd:"" help:"Print the help of the program, or of a command."`
+	Help         helpCmd         `cmd:"" help:"Find help: a command, a setting, or a word; settings lists all settings."`
 
 	Completion completionCmd `cmd:"" help:"Print a script that completes commands and flags in a shell: bash, zsh or fish."`
 
@@ -68,8 +69,12 @@ type globals struct {
 
 // parse reads args, the environment and the configuration file into cli.
 func parse(cli *commandLine, args []string) (*kong.Context, error) {
+	return parseWith(cli, args, &configFile{})
+}
+
+// parseWith is parse with a configuration file that the caller reads afterwards.
+func parseWith(cli *commandLine, args []string, file *configFile) (*kong.Context, error) {
 	forgetEmptyVariables()
-	file := &configFile{}
 	parser, err := grammar(cli, kong.WithBeforeResolve(file.load))
 	if err != nil {
 		return nil, err // a mistake in our own grammar: any test finds it
@@ -99,6 +104,7 @@ func grammar(cli *commandLine, more ...kong.Option) (*kong.Kong, error) {
 		kong.Description("A hazard data service."),
 		defaults().CloneWith(kong.Vars{"data": defaultData, "formats": strings.Join(exportFormats(), ", "), "version": about().String()}),
 		kong.PostBuild(nameVariables),
+		kong.PostBuild(groupSettings),
 		kong.Help(help),
 		kong.ValueFormatter(describe),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
@@ -125,7 +131,7 @@ func nameVariables(k *kong.Kong) error {
 			return next(nil)
 		}
 		for _, f := range node.Flags {
-			if f.Name == "help" || f.Name == "version" {
+			if f.Name == "help" || f.Name == "help-all" || f.Name == "version" {
 				continue
 			}
 			name := f.Name

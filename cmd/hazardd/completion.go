@@ -84,7 +84,7 @@ func complete(words []string) ([]string, error) {
 	case cut && f != nil:
 		last, can = value, values(f.Value)
 	case strings.HasPrefix(last, "-"):
-		for _, group := range node.AllFlags(true) {
+		for _, group := range node.AllFlags(false) {
 			for _, f := range group {
 				can = append(can, "--"+f.Name)
 			}
@@ -105,7 +105,7 @@ func complete(words []string) ([]string, error) {
 
 func flagNamed(node *kong.Node, word string) *kong.Flag {
 	word, _, _ = strings.Cut(word, "=")
-	for _, group := range node.AllFlags(true) {
+	for _, group := range node.AllFlags(false) {
 		for _, f := range group {
 			if word == "--"+f.Name || f.Short != 0 && word == "-"+string(f.Short) {
 				return f

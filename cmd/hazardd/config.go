@@ -32,12 +32,15 @@ type configFile struct {
 	// last is the key that was resolved last. If parsing its value then fails, that key is at
 	// fault.
 	last string
+	// skip holds keys that are read as if the file did not set them.
+	skip map[string]bool
 }
 
 type configValue struct {
 	items []string // the items of a list; one item for a plain value
 	list  bool
 	line  int
+	block string // block that the setting is in, or ""
 }
 
 // load finds and reads the file. It runs once per part of the command line, after the part that may
@@ -47,11 +50,18 @@ func (c *configFile) load(ctx *kong.Context) error {
 		return nil
 	}
 	c.loaded = true
+	if node := ctx.Selected(); node != nil && withoutFile(node) {
+		return nil
+	}
 	text, err := c.read(ctx)
 	if err != nil || c.path == "" {
 		return err
 	}
-	if c.values, err = parseConfig(text); err != nil {
+	blocks := map[string]string{} // by setting
+	for _, s := range settings(ctx.Model) {
+		blocks[s.flag.Name] = s.group.key
+	}
+	if c.values, err = parseConfig(text, slices.Collect(maps.Values(blocks))); err != nil {
 		return fmt.Errorf("%s: %w", c.path, err)
 	}
 	keys := map[string]bool{}
@@ -70,11 +80,29 @@ func (c *configFile) load(ctx *kong.Context) error {
 	delete(keys, "config") // one file cannot name another: it would be unclear which of them applies
 	for key, v := range c.values {
 		if !keys[key] {
-			return fmt.Errorf("%s:%d: %q is not a setting%s; hazardd --help lists them", c.path, v.line, key, meant(key, keys))
+			return fmt.Errorf("%s:%d: %q is not a setting%s; hazardd help settings lists them", c.path, v.line, key, meant(key, keys))
+		}
+		if v.block != "" && blocks[key] != v.block {
+			return fmt.Errorf("%s:%d: %s is not in the block %s, expected it %s", c.path, v.line, key, v.block, placeInFile(blocks[key]))
 		}
 	}
 	ctx.AddResolver(kong.ResolverFunc(c.resolve))
 	return nil
+}
+
+// placeInFile says where a setting of a block may be.
+func placeInFile(block string) string {
+	if block == "" {
+		return "outside of blocks"
+	}
+	return "in the block " + block + ", or outside of blocks"
+}
+
+// withoutFile reports whether a command does not read the configuration file, so that it works
+// although the file is wrong.
+func withoutFile(node *kong.Node) bool {
+	command, _, _ := strings.Cut(node.Path(), " ")
+	return slices.Contains([]string{"config", "help", "version", "completion", "man"}, command)
 }
 
 // read returns the text of the file. If there is no file, path stays empty.
@@ -112,7 +140,7 @@ func (c *configFile) read(ctx *kong.Context) ([]byte, error) {
 // resolve returns the value of a flag, or nil if the file does not set it.
 func (c *configFile) resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any, error) {
 	v, ok := c.values[configKey(f)]
-	if !ok {
+	if !ok || c.skip[configKey(f)] {
 		return nil, nil
 	}
 	for _, env := range f.Tag.Envs {
@@ -147,9 +175,9 @@ func configKey(f *kong.Flag) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(f.Tag.Envs[0], variablePrefix)), "_", "-")
 }
 
-// parseConfig parses a YAML mapping. Each value is a scalar, or a list of scalars and flat
-// mappings. A mapping is returned as key=value pairs, as the flag takes them.
-func parseConfig(text []byte) (map[string]configValue, error) {
+// parseConfig parses a YAML mapping. Each value is a scalar, a list of scalars and flat mappings, or
+// a block of settings. A mapping in a list is returned as key=value pairs, as the flag takes them.
+func parseConfig(text []byte, blocks []string) (map[string]configValue, error) {
 	if onlyComments(string(text)) { // the library finds no document in such a file; for people it is a file without settings
 		return nil, nil
 	}
@@ -164,17 +192,39 @@ func parseConfig(text []byte) (map[string]configValue, error) {
 	members := doc.Content[0].Content
 	for i := 0; i+1 < len(members); i += 2 {
 		key, value := members[i], members[i+1]
-		if first, again := values[key.Value]; again {
-			return nil, fmt.Errorf("line %d: %s is already set in line %d", key.Line, key.Value, first.line)
+		if !slices.Contains(blocks, key.Value) {
+			if err := addSetting(values, "", key, value); err != nil {
+				return nil, err
+			}
+			continue
 		}
-		v, err := readConfigValue(value)
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %s: %w", key.Line, key.Value, err)
+		if value.Kind == yaml.ScalarNode && value.Tag == "!!null" { // all of its lines are comments
+			continue
 		}
-		v.line = key.Line
-		values[key.Value] = v
+		if value.Kind != yaml.MappingNode {
+			return nil, fmt.Errorf("line %d: %s is a block, expected lines of the form \"  setting: value\" below it", key.Line, key.Value)
+		}
+		for j := 0; j+1 < len(value.Content); j += 2 {
+			if err := addSetting(values, key.Value, value.Content[j], value.Content[j+1]); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return values, nil
+}
+
+// addSetting adds one line of the file to values.
+func addSetting(values map[string]configValue, block string, key, value *yaml.Node) error {
+	if first, again := values[key.Value]; again {
+		return fmt.Errorf("line %d: %s is already set in line %d", key.Line, key.Value, first.line)
+	}
+	v, err := readConfigValue(value)
+	if err != nil {
+		return fmt.Errorf("line %d: %s: %w", key.Line, key.Value, err)
+	}
+	v.line, v.block = key.Line, block
+	values[key.Value] = v
+	return nil
 }
 
 func readConfigValue(n *yaml.Node) (configValue, error) {

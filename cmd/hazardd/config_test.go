@@ -110,7 +110,7 @@ func TestAFaultyFileIsRefusedByName(t *testing.T) {
 		"\npublic_url: http://x":        `hazardd.yaml:2: "public_url" is not a setting, did you mean public-url?`,
 		"config: other.yaml":            `"config" is not a setting`,
 		"help: true":                    `"help" is not a setting`,
-		"zzz: 1":                        `"zzz" is not a setting; hazardd --help lists them`,
+		"zzz: 1":                        `"zzz" is not a setting; hazardd help settings lists them`,
 		"listen: a:1\nlisten: a:2":      "line 2: listen is already set in line 1",
 		"listen: {host: a}":             "listen: expected a value or a list of values",
 		"listen:":                       "listen: expected a value or a list of values",
@@ -136,7 +136,7 @@ func TestAFaultyFileIsRefusedByName(t *testing.T) {
 }
 
 func TestHelpNamesEveryVariable(t *testing.T) {
-	help, err := exec.CommandContext(t.Context(), "hazardd", "--help").Output()
+	help, err := exec.CommandContext(t.Context(), "hazardd", "help", "settings").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestHelpNamesEveryVariable(t *testing.T) {
 	err = kong.Visit(parsed.Model.Node, func(v kong.Visitable, next kong.Next) error {
 		if node, ok := v.(*kong.Node); ok {
 			for _, f := range node.Flags {
-				if f.Name == "help" || f.Name == "version" {
+				if f.Name == "help" || f.Name == "help-all" || f.Name == "version" {
 					continue
 				}
 				n++

@@ -20,7 +20,7 @@ func (*manCmd) Run(c *console) error {
 	var b strings.Builder
 	b.WriteString(".TH HAZARDD 1 \"\" \"hazardd " + roff(about().Version) + "\" \"hazardd\"\n.SH NAME\nhazardd \\- a hazard data service\n" +
 		".SH SYNOPSIS\n.B hazardd\n.I command\n[\\fIflags\\fR]\n.SH DESCRIPTION\n" +
-		"Every flag can also be set by an environment variable, and in the configuration file under the variable's name without HAZARDD_, in lower case, with \\- for _. " +
+		"Every flag can also be set by an environment variable, and in the configuration file under the variable's name without HAZARDD_, in lower case, with \\- for _. hazardd config init writes a file in which each setting is explained. " +
 		"A flag outranks a variable, a variable the file, and the file the default.\n.SH \"FLAGS OF ALL COMMANDS\"\n")
 	roffFlags(&b, parser.Model.Flags)
 	b.WriteString(".SH COMMANDS\n")
@@ -39,9 +39,7 @@ func (*manCmd) Run(c *console) error {
 
 func roffFlags(b *strings.Builder, flags []*kong.Flag) {
 	for _, f := range flags {
-		if !f.Hidden {
-			fmt.Fprintf(b, ".TP\n\\fB%s\\fR\n%s\n", roff(f.String()), roff(describe(f.Value)))
-		}
+		fmt.Fprintf(b, ".TP\n\\fB%s\\fR\n%s\n", roff(f.String()), roff(describe(f.Value)))
 	}
 }
 
