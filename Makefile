@@ -13,7 +13,7 @@ export GOFLAGS     := $(GOFLAGS) -trimpath
 export CGO_ENABLED := 0
 
 # What the map is made of; it is built again only when this has changed.
-MAP_SOURCES := $(wildcard internal/lang/words/*.json) $(shell find web -path web/src/words.types.ts -prune -o -path web/node_modules -prune -o -path web/dist -prune -o -path web/e2e -prune -o -path web/basemap/dist -prune -o -type f ! -name '*.go' -print)
+MAP_SOURCES := $(wildcard internal/lang/words/*.json) $(shell find web -path web/src/words.types.ts -prune -o -path web/node_modules -prune -o -path web/dist -prune -o -path web/e2e -prune -o -path web/basemap/dist -prune -o -path web/maplibre -prune -o -type f ! -name '*.go' -print)
 
 .PHONY: run demo build web check needs test test-all race test-postgres test-web soak bench lint generate tables release test-package help
 

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { words, wordsFile } from "./words.mjs";
 
@@ -24,15 +25,15 @@ const preload = {
 const began = new RegExp(
   "node_modules/(preact|@preact)/|src/(again|api|attention|begin|diff|events|filter|freshness|geometry|importance|instant|language|latest|live|mend|model|" +
     "offline|order|place|position|since|store|time|towns|url|vocabulary|words)\\.ts|src/ui/(context|filters|later|language|list|login|overlays|parts|shell|status)\\.ts|" +
-    "src/edit/(parts|state|undo)\\.ts|src/map/areas\\.ts",
+    "src/edit/(parts|state|undo)\\.ts|src/map/(areas|library)\\.ts",
 );
 
 export default defineConfig({
   // All addresses are relative to the page: the service may live below a path of its host.
   base: "./",
   plugins: [words(), usedStyles, preload],
-  // MapLibre's files for a strict policy: its worker is a file of its own, not a blob made of text.
-  resolve: { alias: [{ find: /^maplibre-gl$/, replacement: "maplibre-gl/dist/maplibre-gl-csp.js" }] },
+  // MapLibre in three files: see scripts/maplibre.mjs.
+  resolve: { alias: [{ find: /^maplibre-gl$/, replacement: fileURLToPath(new URL("maplibre/index.js", import.meta.url)) }] },
   build: {
     target: "es2022",
     // No data: addresses, no inline script: the policy forbids what they would need.

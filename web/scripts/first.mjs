@@ -25,6 +25,7 @@ const { output: [{ code }] } = await build({
   define: {
     LANGUAGES: JSON.stringify(languages().map(({ language: { id, locale } }) => ({ id, locale, files: files(`${id === "en" ? "" : "later-"}words-${id}-map-`) }))),
     PICTURE: JSON.stringify(files("later-picture-")),
+    MAP: JSON.stringify(["maplibre-shared-", "maplibre-worker-", "view-"].flatMap(files)),
   },
   build: {
     target: "es2022",

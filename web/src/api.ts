@@ -4,6 +4,7 @@
 // expire. On the answer "Invalid Token" they are renewed once and the request is repeated. All
 // errors are a Problem (the service answered) or a LostError (it did not).
 
+import { accepted } from "./language";
 import type { components, paths } from "./openapi.types";
 
 /** What the service speaks of, as internal/serve/openapi/openapi.yaml describes it. */
@@ -290,7 +291,7 @@ export class Api {
   }
 
   async #send(path: string, o: Options): Promise<Response> {
-    const headers: Record<string, string> = { ...(this.wish ? { "Accept-Language": [this.wish, ...navigator.languages].slice(0, 10).map(weighted).join(", ") } : {}), ...o.headers };
+    const headers: Record<string, string> = { ...(this.wish ? { "Accept-Language": accepted(this.wish) } : {}), ...o.headers };
     let body: BodyInit | undefined;
     if (o.body instanceof FormData || o.body instanceof Blob) body = o.body;
     else if (o.body !== undefined) {
@@ -413,9 +414,6 @@ export class Api {
     this.onEnded();
   }
 }
-
-/** A language of a list, the first before the others (RFC 9110, section 12.5.4). */
-const weighted = (language: string, place: number): string => `${language};q=${1 - place / 10}`;
 
 const isInvalidToken = (answer: Response): boolean => !answer.headers.get("Content-Type")?.includes("json");
 

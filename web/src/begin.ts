@@ -1,5 +1,6 @@
 // The picture of the map that a phone begins with: where it is, and how the first script hands it to the page.
 import type { Filter } from "./filter";
+import type { Summary } from "./model";
 import type { View } from "./url";
 
 /** A phone. */
@@ -47,6 +48,16 @@ export function addressOf(view: View | undefined, { types, severities, categorie
   return `/hazards/active/map.svg?${query}`;
 }
 
+/** Rows that are asked for before all others. */
+const FIRST = 30;
+
+/** Where the summaries of the most important hazards of a filter are. */
+export function rowsAddress({ types, severities, categories }: Filter): string {
+  const query = new URLSearchParams({ limit: String(FIRST) });
+  for (const [name, list] of [["type", types], ["severity", severities], ["category", categories]] as const) if (list.length > 0) query.set(name, list.join(","));
+  return `/hazards/active/summary?${query}`;
+}
+
 /** A picture as it came. */
 export interface Drawn {
   readonly svg: string;
@@ -65,8 +76,15 @@ export interface First extends Size {
   readonly place: HTMLElement;
 }
 
+/** The first rows that the first script has asked for; undefined: the answer was none. */
+export interface FirstRows {
+  readonly address: string;
+  readonly rows: Promise<readonly Summary[] | undefined>;
+}
+
 declare global {
   interface Window {
     hazarddFirst?: First | undefined;
+    hazarddRows?: FirstRows | undefined;
   }
 }

@@ -8,6 +8,8 @@ export interface Filter {
   readonly categories: readonly string[];
   /** Words that must all be in the name, the description or the type's name. */
   readonly text: string;
+  /** The hazards in whose whole records the server has found these words; undefined: not asked. */
+  readonly found?: ReadonlySet<number> | undefined;
 }
 
 export const noFilter: Filter = { types: [], severities: [], categories: [], text: "" };
@@ -42,7 +44,7 @@ export function matcher(f: Filter, without?: "types" | "severities" | "categorie
     (types.length === 0 || types.includes(h.type_ID)) &&
     (severities.length === 0 || severities.includes(h.severity_ID)) &&
     (categories.length === 0 || categories.includes(h.category_ID)) &&
-    words.every((w) => haystack(h).includes(w));
+    (words.every((w) => haystack(h).includes(w)) || (h.brief === true && f.found?.has(h.hazard_ID) === true));
 }
 
 /**

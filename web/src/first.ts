@@ -1,13 +1,14 @@
 // The first script of the page, small and without others: it asks for what the page needs next while the page's own script comes, and on a phone
 // that may read without a login, shows the picture of the map. scripts/first.mjs builds it, and writes the languages into it.
-import { ABOVE, addressOf, canShow, CREDITS, NARROW, sizeFor, type Drawn } from "./begin";
-import { best } from "./language";
+import { ABOVE, addressOf, canShow, CREDITS, NARROW, rowsAddress, saves, sizeFor, type Drawn } from "./begin";
+import { accepted, best } from "./language";
 import { moment } from "./instant";
 import { lastView, parse } from "./url";
 
-/** Each language with the files of its words; the files of the picture. */
+/** Each language with the files of its words; the files of the picture, and of the map. */
 declare const LANGUAGES: readonly { readonly id: string; readonly locale: string; readonly files: readonly string[] }[];
 declare const PICTURE: readonly string[];
+declare const MAP: readonly string[];
 
 function stored(name: string): string | null {
   try {
@@ -52,9 +53,19 @@ function again(): void {
 const base = new URL(".", location.href).href.replace(/\/$/, "");
 const { view: linked, filter, selected, at } = parse(location.hash || location.search.replace("?", "#"));
 const last = lastView();
+const open = document.querySelector('meta[name="hazardd-open"]');
+if (open && at === undefined) {
+  const address = rowsAddress(filter);
+  const rows = fetch(base + address, { credentials: "same-origin", priority: "high", ...(language.id === chosen ? { headers: { "Accept-Language": accepted(chosen) } } : {}) })
+    .then((answer) => (answer.ok ? answer.json() : undefined))
+    .catch(() => undefined);
+  window.hazarddRows = { address, rows };
+  // Then the map's code, for the browser's cache: it comes while the page shows the rows.
+  if (!(narrow && saves())) void rows.then(() => MAP.forEach((file) => void fetch(`./${file}`, { priority: "low" }).catch(() => {})));
+}
 // A link to a window, a hazard or a moment is one to the map, and what the picture cannot show too.
 if (
-  narrow && document.querySelector('meta[name="hazardd-open"]') && !linked && !selected && at === undefined && filter.text.trim() === "" && (!last || canShow(last))
+  narrow && open && !linked && !selected && at === undefined && filter.text.trim() === "" && (!last || canShow(last))
 ) {
   const theme = stored("hazardd.theme");
   const dark = theme === "dark" || (theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);

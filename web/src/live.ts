@@ -23,6 +23,16 @@ export interface Sink {
   lost(why: string): void;
 }
 
+/** Where the list of hazards is, and how it is read. */
+export interface Feed {
+  readonly path: string;
+  /** The hazards of an answer. */
+  read(json: unknown): readonly Hazard[];
+}
+
+/** Whole records. */
+export const whole: Feed = { path: "/hazards/active", read: (json) => json as readonly Hazard[] };
+
 /** What differs between a browser and a test. */
 export interface Surroundings {
   /** Waits; ends early when it may be worth trying again. */
@@ -49,7 +59,7 @@ export function pauseAfter(failures: number, random: number, pause = PAUSES[Math
   return pause * (1 - JITTER + 2 * JITTER * random);
 }
 
-export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: Surroundings): Promise<void> {
+export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: Surroundings, feed: Feed = whole): Promise<void> {
   let tag: string | undefined;
   let after: number | undefined; // the change that we are as of
   let streams = true;
@@ -57,10 +67,10 @@ export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: 
   let failures = 0;
 
   async function list(): Promise<void> {
-    const answer = await api.request("/hazards/active", { headers: tag ? { "If-None-Match": tag } : {}, allow: [304], signal, timeout: ANSWER });
+    const answer = await api.request(feed.path, { headers: tag ? { "If-None-Match": tag } : {}, allow: [304], signal, timeout: ANSWER });
     const fresh = freshness(answer.headers);
     if (answer.status === 304) return sink.heard(fresh);
-    const hazards = (await answer.json()) as Hazard[];
+    const hazards = feed.read(await answer.json());
     if (after !== undefined && fresh.change !== undefined && fresh.change < after) {
       // The stream was faster, or a cache, or another node, is behind. Or the store was set back: a stream would say so.
       if (streams || !(await isVoid(after))) return sink.heard(fresh);
@@ -130,7 +140,7 @@ export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: 
       await around.pause(BEAT, until);
       if (until.aborted) return;
       if (n % (RELOAD / BEAT) === 0) await list();
-      else sink.heard(freshness((await api.request("/hazards/active", { method: "HEAD", signal: until, timeout: ANSWER })).headers));
+      else sink.heard(freshness((await api.request(feed.path, { method: "HEAD", signal: until, timeout: ANSWER })).headers));
     }
   }
 

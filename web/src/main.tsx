@@ -5,7 +5,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import { again } from "./again";
 import { Api } from "./api";
 import { saves } from "./begin";
-import { browser, follow } from "./live";
+import { browser, follow, whole } from "./live";
 import { Areas } from "./map/areas";
 import { canKeep, forgetView, keepView, keptView, renewWorker, type Kept } from "./offline";
 import { mendElements } from "./mend";
@@ -81,10 +81,13 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
       if (!page.attention.choices.peek().offline || !store.loaded.peek() || state !== "live" || heard === undefined || !canKeep()) return;
       if (keptOf === live && document.visibilityState !== "hidden") return;
       keptOf = live;
-      void keepView({ at: heard, hazards: [...live.values()] }).catch(() => {});
+      const hazards = [...live.values()];
+      const all = hazards.some((h) => h.brief) ? api.get<"/hazards/active">("/hazards/active") : Promise.resolve(hazards);
+      void all.then((list) => keepView({ at: heard, hazards: list })).catch(() => {});
     };
     const keeping = setInterval(keep, 60_000);
     document.addEventListener("visibilitychange", keep);
+    const words = computed(() => store.filter.value.text.trim());
     const sources = computed(() => JSON.stringify(store.connection.value.fresh.sources));
     const ends = [
       old ? () => {} : effect(() => {
@@ -94,22 +97,32 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
         following = new AbortController();
         const until = AbortSignal.any([over.signal, following.signal]);
         // The first rows before the whole list, which takes a slow line seconds.
+        page.summaries.forget();
         const begun = store.loaded.peek() ? Promise.resolve() : Promise.race([page.summaries.begin(store.filter.peek(), until), browser.pause(FIRST_WAIT, until)]);
-        void begun.then(() => (until.aborted ? undefined : follow(api, store, until, browser)));
+        void begun.then(() => (until.aborted ? undefined : follow(api, store, until, browser, page.feed())));
         store.reread();
       }),
       effect(() => {
-        wish.value;
-        store.live.value;
-        if (!old && store.loaded.value) page.summaries.changed();
+        const live = store.live.value;
+        if (!old && store.loaded.value) page.summaries.changed(live);
       }),
       () => page.summaries.end(),
       effect(() => {
-        if (!old && store.order.value === "importance") void store.importance.changed();
+        if (!old && store.order.value === "importance" && store.loaded.peek()) void store.importance.changed();
       }),
       effect(() => {
-        // The list of sources shows the result; it is asked for once the hazards are there.
-        if (sources.value !== undefined) void store.readSources();
+        // What shows the list of sources asks for it first.
+        if (sources.value !== undefined && store.sources.peek().length > 0) void store.readSources();
+      }),
+      effect(() => {
+        const wanted = words.value;
+        if (!wanted || page.feed().path === whole.path) return;
+        const asking = new AbortController();
+        const timer = setTimeout(() => void store.search(wanted, asking.signal), 300);
+        return () => {
+          clearTimeout(timer);
+          asking.abort();
+        };
       }),
       effect(() => {
         const past = store.past.value;

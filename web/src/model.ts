@@ -10,7 +10,12 @@ export type SeverityId = Schemas["SeverityId"];
 export type CategoryId = Schemas["CategoryId"];
 
 /** A hazard, base interface section 2.6. Times are digits: milliseconds since 1970, UTC. Positions are WGS84 degrees. */
-export type Hazard = Schemas["Hazard"];
+export type Hazard = Schemas["Hazard"] & {
+  /** Made of a summary: its texts, its sources and the kind of its end are not known yet. */
+  readonly brief?: true;
+};
+/** A hazard in short, GET /hazards/active/summary. */
+export type Summary = Schemas["Summary"];
 /** A product, base interface section 2.7. */
 export type Product = Schemas["Product"];
 /** What one source says of a hazard. */
@@ -26,6 +31,31 @@ const severityOf: ReadonlyMap<string, Severity> = new Map(severities.map((s) => 
 /** The severity of an id; one that this page does not know yet ranks lowest, so that it is still shown. */
 export function severity(id: string): Severity {
   return severityOf.get(id) ?? severities[0];
+}
+
+/** What a list and a map need of a hazard, as a record. An end that somebody gave is taken for the end, until the whole record is there. */
+export function briefOf(s: Summary): Hazard {
+  const [starts, updated] = [s.starts, s.updated].map((t) => String(Date.parse(t)));
+  const known = {
+    hazard_ID: s.hazard_ID,
+    uuid: s.uuid,
+    hazard_Name: s.name,
+    description: "",
+    creator: "",
+    type_ID: s.type,
+    severity_ID: s.severity,
+    category_ID: s.category,
+    status: "A",
+    autoexpire: s.ends ? "Y" : "N",
+    start_Date: starts,
+    end_Date: s.ends ? String(Date.parse(s.ends)) : starts,
+    last_Update: updated,
+    update_Date: updated,
+    latitude: s.lat,
+    longitude: s.lon,
+    brief: true,
+  } as const;
+  return known as Partial<Hazard> as Hazard;
 }
 
 /** Translates the service's ids. An id that this page does not know is shown as it is. */

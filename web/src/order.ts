@@ -25,7 +25,7 @@ export function moments(h: Hazard): Moments {
   return m;
 }
 
-/** Whether the hazard has expired at now, in milliseconds. At its end it is no longer active. */
+/** Whether the hazard has expired at now, in milliseconds. At its end it is no longer active; of one in short that is likely. */
 export const overAt = (h: Hazard, now: number): boolean => moments(h).over <= now;
 
 export type Compare = (a: Hazard, b: Hazard) => number;

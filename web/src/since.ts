@@ -58,7 +58,7 @@ export interface News {
 
 /** What came, changed and ended between two states. */
 export function newsBetween(before: readonly Hazard[], now: Hazards): News {
-  const then = new Map(before.map((h) => [h.hazard_ID, now.get(h.hazard_ID)?.last_Update === h.last_Update ? now.get(h.hazard_ID)! : h]));
+  const then = new Map(before.map((h) => [h.hazard_ID, now.get(h.hazard_ID)?.update_Date === h.update_Date ? now.get(h.hazard_ID)! : h]));
   const { added, changed, removed } = between(then, now);
   const real = (list: readonly Hazard[]) => list.filter((h) => !isDrill(h));
   return { came: real(added), changed: real(changed.map((c) => c.to)), ended: real(removed) };

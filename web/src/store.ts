@@ -8,7 +8,7 @@ import { isFiltering, matcher, noFilter, within, type Bounds, type Filter } from
 import { freshness, trust, type Freshness } from "./freshness";
 import { Latest } from "./latest";
 import type { Areas } from "./map/areas";
-import { isDrill, severity, severityName, type Change, type Hazard, type Source } from "./model";
+import { isDrill, severity, severityName, type Change, type Hazard, type Source, type Summary } from "./model";
 import { pauseAfter, type Sink } from "./live";
 import { Importance, placesOf } from "./importance";
 import { away, byDistance, byImportance, byLevel, byTime, overAt, Ordered, type Compare } from "./order";
@@ -70,6 +70,8 @@ const SAID = 8; // kept for screen readers
 const SHARE = 4;
 /** Hazards that are read again at once because their products changed. */
 const REREAD = 20;
+/** When the server is asked again about a hazard whose end has come, milliseconds. */
+const DUE_AGAIN = 30_000;
 const noHazards: Hazards = new Map();
 /**
  * From this zoom on, the reader looks at a particular place: hazards at the middle of the window
@@ -216,13 +218,15 @@ export class Store implements Sink {
   readonly #real = new Ordered(false);
   readonly #drills = new Ordered(true);
   readonly #latest = new Latest();
+  /** Hazards in short whose end has come, and of which the server is asked. */
+  readonly #due = new WeakSet<Hazard>();
   /**
    * What has come and is not applied yet, the time that the last ones took, and whether the next
    * step is scheduled.
    */
   #queue: Came[] = [];
   #cost = 0;
-  #due = false;
+  #stepping = false;
   #noticed = 0;
   /** What is shown is a stored view. */
   #kept = false;
@@ -276,10 +280,15 @@ export class Store implements Sink {
     if (!counts) return this.heard(fresh);
     const live = this.live.peek();
     const later = [...live.values()].filter((h) => !counts(h.hazard_ID));
-    const { hazards, diff } = merge(live, [...list.filter((h) => counts(h.hazard_ID) && !overAt(h, this.api.now())), ...later]);
+    /** What is known better than in short stays. */
+    const best = (h: Hazard) => {
+      const before = h.brief ? live.get(h.hazard_ID) : undefined;
+      return before && !before.brief && before.update_Date === h.update_Date ? before : h;
+    };
+    const { hazards, diff } = merge(live, [...list.filter((h) => counts(h.hazard_ID) && (h.brief || !overAt(h, this.api.now()))).map(best), ...later]);
     const first = !this.loaded.peek() || this.#kept;
     this.#kept = false;
-    this.#reorder();
+    if (!list[0]?.brief) this.#reorder(); // summaries come in order
     batch(() => {
       this.live.value = hazards;
       this.loaded.value = true;
@@ -305,11 +314,11 @@ export class Store implements Sink {
 
   #came(came: Came): void {
     this.#queue.push(came);
-    if (this.#due) return;
-    this.#due = true;
+    if (this.#stepping) return;
+    this.#stepping = true;
     // Leave most of the time to the reader, however many changes arrive.
     this.soon(() => {
-      this.#due = false;
+      this.#stepping = false;
       const begin = performance.now();
       this.#flush();
       this.#cost = performance.now() - begin;
@@ -357,8 +366,9 @@ export class Store implements Sink {
     const counts = new Map(this.productChanges.peek());
     for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1);
     this.productChanges.value = counts;
-    if (ids.size > REREAD) return; // the next list has them
-    for (const id of ids) void this.api.get<"/hazards/{hazard-id}">(`/hazards/${id}`).then((h) => this.take(h), () => {}); // the next list has it
+    const whole = [...ids].filter((id) => !this.live.peek().get(id)?.brief);
+    if (whole.length > REREAD) return; // the next list has them
+    for (const id of whole) void this.api.get<"/hazards/{hazard-id}">(`/hazards/${id}`).then((h) => this.take(h), () => {}); // the next list has it
   }
 
   /** Tells what a difference means: what came or became worse, and of what was told or is shown, what is over or became milder. */
@@ -447,7 +457,8 @@ export class Store implements Sink {
       const live = this.live.peek();
       let rest: Map<number, Hazard> | undefined;
       for (const h of live.values()) {
-        if (overAt(h, now)) (rest ??= new Map(live)).delete(h.hazard_ID);
+        if (!overAt(h, now) || (h.brief && this.#isDue(h))) continue;
+        (rest ??= new Map(live)).delete(h.hazard_ID);
       }
       if (rest) {
         this.live.value = rest;
@@ -463,10 +474,20 @@ export class Store implements Sink {
     });
   }
 
+  /** Whether a hazard in short stays though its end has come, because it may have been an expected one: the server is asked. */
+  #isDue(h: Hazard): boolean {
+    if (this.connection.peek().state !== "live") return false;
+    if (!this.#due.has(h)) {
+      this.#due.add(h);
+      void this.api.get<"/hazards/{hazard-id}">(`/hazards/${h.hazard_ID}`).then((whole) => this.take(whole), () => setTimeout(() => this.#due.delete(h), DUE_AGAIN));
+    }
+    return true;
+  }
+
   // ---- What the user does.
 
   setFilter(change: Partial<Filter>): void {
-    this.filter.value = { ...this.filter.peek(), ...change };
+    this.filter.value = { ...this.filter.peek(), ...(change.text === undefined ? {} : { found: undefined }), ...change };
   }
 
   select(uuid: string | undefined): void {
@@ -483,18 +504,22 @@ export class Store implements Sink {
     });
   }
 
-  /** Finds the selected hazard when it is not among those shown; it is asked for until there is an answer. */
+  /** Finds the selected hazard when it is not among those shown, or in short; it is asked for until there is an answer. */
   async findSelected(): Promise<void> {
     const uuid = this.selected.peek();
     if (!uuid || this.elsewhere.peek()?.uuid === uuid) return;
     const found = (hazard: Hazard | undefined, note: string) => (this.elsewhere.value = { uuid, hazard, note });
-    const asking = () => this.selected.peek() === uuid && this.elsewhere.peek()?.uuid === uuid && !this.selectedHazard.peek();
+    const asking = () => this.selected.peek() === uuid && this.elsewhere.peek()?.uuid === uuid && (this.selectedHazard.peek()?.brief ?? true);
     found(undefined, "");
     for (let failures = 0; asking(); failures++) {
       try {
         const hazard = await this.api.get<"/hazards/{hazard-id}">(`/hazards/${uuid}`);
         this.#flush();
         if (!asking()) return;
+        if (this.selectedHazard.peek()) {
+          this.elsewhere.value = undefined;
+          return void this.take(hazard);
+        }
         if (this.#latest.takes(hazard.hazard_ID, this.api.asOf(hazard))) return void found(hazard, "");
       } catch (error) {
         if (error instanceof LoggedOutError || !asking()) return;
@@ -544,6 +569,17 @@ export class Store implements Sink {
     if (this.elsewhere.peek()) {
       this.elsewhere.value = undefined;
       void this.findSelected();
+    }
+  }
+
+  /** Asks the server for the hazards in whose texts words are: records in short have no texts. */
+  async search(words: string, signal: AbortSignal): Promise<void> {
+    try {
+      const answer = await this.api.request(`/hazards/active/summary?${new URLSearchParams({ q: words })}`, { signal });
+      const found = new Set(((await answer.json()) as Summary[]).map((s) => s.hazard_ID));
+      if (this.filter.peek().text.trim() === words) this.filter.value = { ...this.filter.peek(), found };
+    } catch {
+      // Names are searched here.
     }
   }
 

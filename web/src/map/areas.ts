@@ -9,7 +9,7 @@ import { LoggedOutError, type Api } from "../api";
 import { contains, squareKilometres } from "../geometry";
 import { within, type Bounds } from "../filter";
 import type { Hazards } from "../diff";
-import { isDrill, severity, type Hazard } from "../model";
+import { isDrill, severity, type Hazard, type Summary } from "../model";
 import { meets, touches, type Box } from "../place";
 
 export interface AreaProperties {
@@ -104,6 +104,17 @@ export class Areas {
     const wanted = this.#wantedIds();
     for (const id of this.#known.keys()) if (!hazards.has(id) && !wanted.has(id)) this.#known.delete(id);
     void this.#run();
+  }
+
+  /** Takes over the boxes of summaries: those of hazards of which no version as late is known, and whose place is known. */
+  boxes(list: readonly Summary[]): void {
+    for (const s of list) {
+      const version = String(Date.parse(s.updated));
+      if (s.place_kind === "region" || s.place_kind === "country" || this.#at !== undefined || this.#known.get(s.hazard_ID)?.version === version) continue;
+      const [west, south, east, north] = s.bbox as Box;
+      this.#known.set(s.hazard_ID, { version, boxes: west === east && south === north ? [] : [[west, south, east, north]], shapes: [], shapesOf: undefined });
+    }
+    this.news.value++;
   }
 
   /** Says which hazards' areas to show, in the order in which they are fetched. */

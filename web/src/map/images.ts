@@ -198,9 +198,17 @@ function pattern(level: string, theme: "light" | "dark"): Picture {
   });
 }
 
+async function picture(svg: Blob): Promise<HTMLImageElement> {
+  const image = new Image();
+  image.src = URL.createObjectURL(svg);
+  await image.decode();
+  URL.revokeObjectURL(image.src);
+  return image;
+}
+
 /** Makes pictures by the ids that the style uses, and tells when a better one has come. */
 export class Images {
-  readonly #symbols = new Map<string, ImageBitmap | "none">();
+  readonly #symbols = new Map<string, HTMLImageElement | "none">();
   readonly #asked = new Map<string, Promise<void>>();
 
   static symbolId = (type: string, category: string, severityId: string): string => `symbol|${type}|${category}|${severityId}`;
@@ -220,7 +228,7 @@ export class Images {
       case "symbol": {
         const kept = this.#symbols.get(id);
         const s = severity(c ?? "");
-        const now = (got: ImageBitmap | "none" | undefined) => symbol(b ?? "", s, got === "none" ? undefined : got);
+        const now = (got: HTMLImageElement | "none" | undefined) => symbol(b ?? "", s, got === "none" ? undefined : got);
         if (kept) return now(kept);
         void this.#fetch(id, a ?? "", b ?? "", c ?? "", () => better(now(undefined))).then(() => better(now(this.#symbols.get(id))));
         return blank(b ?? "");
@@ -234,14 +242,14 @@ export class Images {
   #fetch(id: string, type: string, category: string, severityId: string, failed: () => void): Promise<void> {
     let asked = this.#asked.get(id);
     if (!asked) {
-      const size = Math.min(512, Math.max(16, Math.round(SYMBOL * density())));
-      const address = `${symbolAddress({ type_ID: type as never, category_ID: category as never, severity_ID: severityId as never })}.png?size=${size}`;
+      // The picture that the list shows too.
+      const address = `${symbolAddress({ type_ID: type as never, category_ID: category as never, severity_ID: severityId as never })}.svg`;
       asked = (async () => {
         for (let pause = 1_000;; pause = Math.min(2 * pause, 15_000)) {
           try {
             const answer = await fetch(address);
             if (!answer.ok && answer.status !== 404) throw new Error(`${address} answers ${answer.status}`);
-            this.#symbols.set(id, answer.ok ? await createImageBitmap(await answer.blob()) : "none");
+            this.#symbols.set(id, answer.ok ? await picture(await answer.blob()) : "none");
             return;
           } catch {
             failed();

@@ -1,6 +1,5 @@
 // The map itself: MapLibre, and what is drawn on it. It knows hazards, and nothing of the page around it.
 import maplibregl, { type ExpressionSpecification, type FilterSpecification, type GeoJSONSource, type LayerSpecification, type MapGeoJSONFeature } from "maplibre-gl";
-import workerAddress from "maplibre-gl/dist/maplibre-gl-csp-worker.js?url";
 import type { Feature, FeatureCollection, Geometry, Point } from "geojson";
 import { basemapStyle, registerBasemap, strong } from "../basemap";
 import { contains } from "../geometry";
@@ -16,22 +15,14 @@ import type { Streets } from "../streets";
 import type { Area } from "./areas";
 import { place, type Placed, type Spot } from "./crowd";
 import { Images, SYMBOL } from "./images";
+import { workerAddress } from "./library";
 import { FOUND, Surface } from "./surface";
 
 maplibregl.setWorkerUrl(workerAddress);
 registerBasemap(maplibregl);
 
-/** Fetches the worker's script, so that it is there when MapLibre starts it: a worker whose script did not come stays silent. */
-export async function ready(): Promise<void> {
-  const { ok, status } = await fetch(workerAddress);
-  if (!ok) throw new Error(`the map's worker answers ${status}`);
-}
-
-/** Starts what a map needs before there is one: its workers. */
-export async function warm(): Promise<void> {
-  await ready();
-  maplibregl.prewarm();
-}
+/** Starts a map's workers before there is one. */
+export const warm = (): void => maplibregl.prewarm();
 
 export type Theme = "light" | "dark";
 

@@ -8,7 +8,9 @@ import { NARROW, type First } from "../begin";
 import { Editing } from "../edit/state";
 import type { AssetLayer } from "../map/assets";
 import type { MapView, Place, Theme } from "../map/view";
-import type { Hazard } from "../model";
+import { placesOf } from "../importance";
+import { whole, type Feed } from "../live";
+import { briefOf, type Hazard, type Summary } from "../model";
 import type { Store } from "../store";
 import { Summaries } from "../summaries";
 import type { Offered, TellDraft } from "../tell/draft";
@@ -106,6 +108,21 @@ export class Page {
     } catch {
       // It holds until the page is closed.
     }
+  }
+
+  /** The list that this page follows: of summaries, or for who edits, of whole records. */
+  feed(): Feed {
+    if (this.api.user && this.api.user.role !== "reader") return whole;
+    return {
+      path: "/hazards/active/summary",
+      read: (json) => {
+        const list = json as readonly Summary[];
+        this.summaries.take(list);
+        this.store.importance.places.value = placesOf(list.map((s) => s.hazard_ID));
+        this.store.areas.boxes(list);
+        return list.map(briefOf);
+      },
+    };
   }
 
   /** Opens a hazard's panel and takes the focus there. */

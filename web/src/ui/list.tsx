@@ -3,11 +3,10 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { rounded } from "../geometry";
 import { fold, isFiltering, type Filter } from "../filter";
 import { trust } from "../freshness";
-import { severity, type Hazard } from "../model";
+import { severity, type Hazard, type Summary } from "../model";
 import { away, moments } from "../order";
 import { byId, number, text } from "../words";
 import { local, relative, zoneOf } from "../time";
-import type { Summary } from "../summaries";
 import { nearest } from "../towns";
 import { orders, type Order } from "../url";
 import { usePage } from "./context";
@@ -232,6 +231,7 @@ function Worth() {
   const c = store.connection.value;
   const worth = c.state === "lost" ? "lost" : trust(c.fresh.sources);
   const said = store.sources.value.filter((s) => s.state === "ok" && s.last_success);
+  useEffect(() => void store.readSources(), []);
   return (
     <>
       {byId(text.list.none, worth) && (

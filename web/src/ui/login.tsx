@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { LostError, Problem, type Api, type Provider } from "../api";
 import { NARROW } from "../begin";
+import { library } from "../map/library";
 import { keptView, type Kept } from "../offline";
 import { text } from "../words";
 import { local, relative } from "../time";
@@ -42,7 +43,7 @@ export function Login({ api, ended, done, show }: { api: Api; ended: boolean; do
     window.addEventListener("offline", look);
     // Load the map's code while the user types, so that it is ready after the login. On a phone the
     // map begins as a picture.
-    if (!matchMedia(NARROW).matches) void import("../map/view").then((m) => m.warm()).catch(() => {});
+    if (!matchMedia(NARROW).matches) void library().then(() => import("../map/view")).then((m) => m.warm()).catch(() => {});
     return () => {
       window.removeEventListener("online", look);
       window.removeEventListener("offline", look);

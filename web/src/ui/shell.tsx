@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { again, beginAgain } from "../again";
 import { NARROW, saves } from "../begin";
 import { New } from "../edit/parts";
+import { library } from "../map/library";
 import { lastView, type View } from "../url";
 import { severities, type Hazard } from "../model";
 import { trust } from "../freshness";
@@ -361,9 +362,8 @@ function Notes() {
 
 /** The map's code, with all that it cannot do without. */
 async function readyMap() {
-  const code = await import("../map/view");
-  await code.ready();
-  return code;
+  await library();
+  return import("../map/view");
 }
 
 function MapPlace() {

@@ -1,0 +1,21 @@
+// MapLibre's files beside the map's own code: what the page and its worker share, and the worker (scripts/maplibre.mjs).
+import shared from "../../maplibre/maplibre-shared.js?url";
+import worker from "../../maplibre/maplibre-worker.js?url";
+
+/** The worker's address, which names the file that it shares with the page. */
+export const workerAddress = `${new URL(worker, location.href)}#${new URL(shared, location.href)}`;
+
+async function file(address: string): Promise<void> {
+  const answer = await fetch(address);
+  if (!answer.ok) throw new Error(`${address} answers ${answer.status}`);
+  await answer.arrayBuffer();
+}
+
+/**
+ * Fetches what a map needs before there is one, and runs the shared part: the map's code needs it. All come into the browser's cache first: a module
+ * that the browser could not load stays lost to the page, and a worker whose script did not come stays silent.
+ */
+export async function library(): Promise<void> {
+  await Promise.all([file(shared), file(worker)]);
+  await import(/* @vite-ignore */ new URL(shared, location.href).href);
+}
