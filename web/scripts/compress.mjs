@@ -5,7 +5,7 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
 const dist = new URL("../dist/", import.meta.url).pathname;
 // Bytes, coded as a browser without brotli (plain HTTP) takes them: of all that a first visit loads before it shows a row, and before it draws the map.
-const LIMITS = { rows: 80_000, map: 456_000 };
+const LIMITS = { rows: 72_000, map: 370_000 };
 const MIN = 1_200; // bytes; what is smaller fits one packet anyway
 // What is loaded only when the map comes close, or when it is asked for.
 const LATER = JSON.parse(readFileSync(new URL("../later.json", import.meta.url), "utf8"));

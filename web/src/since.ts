@@ -58,7 +58,8 @@ export interface News {
 
 /** What came, changed and ended between two states. */
 export function newsBetween(before: readonly Hazard[], now: Hazards): News {
-  const then = new Map(before.map((h) => [h.hazard_ID, now.get(h.hazard_ID)?.update_Date === h.update_Date ? now.get(h.hazard_ID)! : h]));
+  const same = (h: Hazard, as: Hazard | undefined) => as?.update_Date === h.update_Date && (as.brief || as.last_Update === h.last_Update);
+  const then = new Map(before.map((h) => [h.hazard_ID, same(h, now.get(h.hazard_ID)) ? now.get(h.hazard_ID)! : h]));
   const { added, changed, removed } = between(then, now);
   const real = (list: readonly Hazard[]) => list.filter((h) => !isDrill(h));
   return { came: real(added), changed: real(changed.map((c) => c.to)), ended: real(removed) };

@@ -230,3 +230,62 @@ describe("cards and titles follow the records", () => {
     expect(new Set(store.said.value.map((s) => s.id)).size).toBe(3);
   });
 });
+
+describe("hazards in short", () => {
+  const brief = (with_: Partial<Hazard> = {}) => hazard({ description: "", end_Date: END, brief: true, ...with_ });
+  const whole = (with_: Partial<Hazard> = {}) => hazard({ description: "The dam holds.", end_Date: END, ...with_ });
+
+  test("never replace what is known of the same version", async () => {
+    const { store, step } = page();
+    store.all([brief(), brief({ hazard_ID: 2 })], asOf(5));
+    store.change(event(6, whole()));
+    step();
+    store.all([brief(), brief({ hazard_ID: 2 })], asOf(7));
+    expect([...store.live.value.values()].map((h) => h.description)).toEqual(["The dam holds.", ""]);
+    store.all([brief({ update_Date: "2000" })], asOf(8));
+    expect([...store.live.value.values()].map((h) => [h.brief, h.update_Date])).toEqual([[true, "2000"]]);
+  });
+
+  test("become whole when they are selected", async () => {
+    const { store, waiting, step } = page();
+    store.all([brief()], asOf(5));
+    store.select(brief().uuid);
+    void store.findSelected();
+    await settled();
+    expect(store.selectedHazard.value?.brief).toBe(true);
+    waiting.find((w) => w.path.startsWith("/hazards/0000"))!.answer(body(whole(), 5));
+    await expect.poll(() => (step(), store.selectedHazard.value)).toMatchObject({ description: "The dam holds." });
+    expect(store.selectedHazard.value?.brief).toBeUndefined();
+  });
+
+  test("stay at an end that may have been an expected one, until the server has said what it was", async () => {
+    for (const autoexpire of ["N", "Y"] as const) {
+      const { store, waiting, step } = page();
+      const over = { end_Date: "9000" };
+      store.all([brief(over)], asOf(5));
+      store.tick();
+      expect(store.live.value.size).toBe(1);
+      waiting.find((w) => w.path === "/hazards/1")!.answer(body(whole({ ...over, autoexpire, status: autoexpire === "Y" ? "E" : "A" }), 5));
+      await expect.poll(() => (step(), [...store.live.value.values()].map((h) => h.brief))).toEqual(autoexpire === "N" ? [undefined] : []);
+    }
+  });
+
+  test("end by the clock without a connection", () => {
+    const { store } = page();
+    store.all([brief({ end_Date: "9000" })], asOf(5));
+    store.lost("");
+    store.tick();
+    expect(store.live.value.size).toBe(0);
+  });
+
+  test("are found by words that the server finds in their texts", async () => {
+    const { store, waiting } = page();
+    store.all([brief(), brief({ hazard_ID: 2 })], asOf(5));
+    store.setFilter({ text: "dam" });
+    expect(store.matching.value.size).toBe(0);
+    const asked = store.search("dam", new AbortController().signal);
+    waiting.find((w) => w.path === "/hazards/active/summary?q=dam")!.answer(body([{ hazard_ID: 2 }], 5));
+    await asked;
+    expect([...store.matching.value.keys()]).toEqual([2]);
+  });
+});
