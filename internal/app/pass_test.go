@@ -33,7 +33,7 @@ func TestADamagedHazardIsLoggedOnceAndTriedAgainEachMinute(t *testing.T) {
 		}
 		t.Cleanup(func() { st.Close() })
 		var log bytes.Buffer
-		s := &Service{Store: st, intake: BuiltIn().Intake(st), cfg: Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Clock: clock.New(nil)}}
+		s := &Service{Store: st, feeding: feeding{intake: BuiltIn().Intake(st)}, cfg: Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Clock: clock.New(nil)}}
 		begin := s.Now()
 		apply := func(version int64, name string, keys ...string) {
 			t.Helper()

@@ -59,48 +59,62 @@ import (
 
 // Service is a service that is ready to run.
 type Service struct {
-	cfg      Config
-	linked   bool // the operator gave the public address, so that messages can link to it
-	Store    *store.Store
-	Auth     *auth.Service
-	live     *view.Live
-	tail     *follow.Tail
-	push     *sse.Hub
+	cfg    Config
+	linked bool // the operator gave the public address, so that messages can link to it
+	Store  *store.Store
+	Auth   *auth.Service
+	// FirstPassword is the password of the user admin, if Open created that user because there was
+	// none; otherwise empty.
+	FirstPassword auth.Password
+	provider      *oidc.Provider
+	live          *view.Live
+	tail          *follow.Tail
+	push          *sse.Hub
+	telling
+	feeding
+	network
+	shelf    blob.Shelf         // storage of the backup
+	backup   *continuous.Backup // nil without a backup
+	draining atomic.Bool        // set once the shutdown has begun
+	skew     atomic.Int64       // nanoseconds
+	missing  atomic.Pointer[[]missingKey]
+	moved    atomic.Bool // the store was moved to another database, so this view is out of date
+	pruned   pruneMeasures
+}
+
+// telling are the parts that tell people and programs.
+type telling struct {
 	webhooks *webhook.Service
 	channels *channels
-	streets  *basemap.Streets // the operator's basemap from a file, or nil
-	remote   *url.URL         // address of the basemap that browsers read directly, or nil
 	notify   *subscription.Service
+	signer   publish.Signer // signs CAP messages; nil leaves them unsigned
+}
+
+// feeding are the parts that make hazards of what sources say.
+type feeding struct {
 	intake   *fuse.Intake
 	poller   *poll.Poller
 	Evidence *evidence.Keeper
 	pictures *picture.Keeper
 	people   *population.Folder // how many people live where
-	provider *oidc.Provider
-	signer   publish.Signer // signs CAP messages; nil leaves them unsigned
-	listener net.Listener
-	conns    *listen.Listener // listener with its limits
-	server   *http.Server
-	plain    *plainDoor         // plain HTTP beside TLS, or nil
-	proof    certificates       // nil without TLS
-	shelf    blob.Shelf         // storage of the backup
-	backup   *continuous.Backup // nil without a backup
-	// fresh is the state of the sources as the header of lists shows it. draining is set once the
-	// shutdown has begun.
+	// fresh is the state of the sources as the header of lists shows it.
 	fresh    atomic.Pointer[[]string]
 	readings atomic.Pointer[coverage.Readings]
 	covered  *coverage.Map
 	delays   delay.Delays
 	kept     atomic.Pointer[map[string][]byte] // states of the sources from the last read
-	draining atomic.Bool
-	skew     atomic.Int64 // nanoseconds
-	missing  atomic.Pointer[[]missingKey]
-	moved    atomic.Bool // the store was moved to another database, so this view is out of date
-	pruned   pruneMeasures
-	unread   sync.Map // connections that have sent no request yet
-	// FirstPassword is the password of the user admin, if Open created that user because there was
-	// none; otherwise empty.
-	FirstPassword auth.Password
+}
+
+// network are the connections of the service, and what is served over them.
+type network struct {
+	listener net.Listener
+	conns    *listen.Listener // listener with its limits
+	server   *http.Server
+	plain    *plainDoor       // plain HTTP beside TLS, or nil
+	proof    certificates     // nil without TLS
+	unread   sync.Map         // connections that have sent no request yet
+	streets  *basemap.Streets // the operator's basemap from a file, or nil
+	remote   *url.URL         // address of the basemap that browsers read directly, or nil
 }
 
 // The limits of the server. A normal client stays far below each of them.
@@ -361,18 +375,21 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 	editor.OrgUploads, editor.Two = max(s.cfg.OrgUploads, 0), s.twoPeople()
 	return serve.New(serve.Config{
 		Settings: s.cfg.Settings.Settings,
-		Answers:  s.cfg.Memory.Answers(),
-		Store:    s.Store, Evidence: s.Evidence, Pictures: s.pictures, Live: s.live, Auth: s.Auth, Intake: s.intake, Push: s.push, Webhooks: s.webhooks, Notify: s.notify, Channels: s.channels.offered(),
-		Edit:      editor,
-		Sources:   s.sources,
-		Freshness: func() []string { return *s.fresh.Load() },
-		Coverage:  s.covered,
-		Delays:    &s.delays,
-		Readings:  func() coverage.Readings { return *s.readings.Load() },
-		PollNow:   s.poller.Poll,
-		Why:       s.why,
-		Counting:  !s.cfg.NoExposure,
-		Grid:      s.people.Grid,
+		Feeds: serve.Feeds{
+			Sources:   s.sources,
+			Freshness: func() []string { return *s.fresh.Load() },
+			Coverage:  s.covered,
+			Readings:  func() coverage.Readings { return *s.readings.Load() },
+			Delays:    &s.delays,
+			Counting:  !s.cfg.NoExposure,
+			Grid:      s.people.Grid,
+			PollNow:   s.poller.Poll,
+			Why:       s.why,
+		},
+		Telling: serve.Telling{Webhooks: s.webhooks, Notify: s.notify, Channels: s.channels.offered(), Signer: s.signer},
+		Answers: s.cfg.Memory.Answers(),
+		Store:   s.Store, Evidence: s.Evidence, Pictures: s.pictures, Live: s.live, Auth: s.Auth, Intake: s.intake, Push: s.push,
+		Edit: editor,
 		Ready: func() admin.Readiness {
 			is := admin.Readiness{Reason: s.ready(), Damaged: len(s.Store.Quarantine.Found())}
 			for _, m := range s.missingKeys() {
@@ -386,7 +403,6 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 		Metrics:   registry,
 		Streets:   s.streets,
 		StreetsAt: s.remote,
-		Signer:    s.signer,
 		Now:       s.cfg.Clock.Now,
 		Logger:    s.cfg.Logger,
 	})

@@ -546,19 +546,21 @@ func handle(t testing.TB, alter ...func(*serve.Config)) *inProcess {
 	c := serve.Config{
 		Push:  p.Push,
 		Store: s, Live: p.Live, Auth: p.Auth, Intake: fuse.New(s, fuse.Known{}), Edit: edit.New(s, fuse.New(s, fuse.Known{}), 1, func(id int64) bool { return id == theOrg }),
-		Sources: func(context.Context) ([]poll.Status, error) {
-			return []poll.Status{{About: (&source.Source{}).About(), Name: "usgs", Title: "USGS earthquakes", State: poll.OK, Circuit: "closed"}}, nil
-		},
-		Freshness: func() []string { return []string{"ok=1"} },
-		Coverage:  &coverage.Map{},
-		Delays:    &delay.Delays{},
-		Readings:  func() coverage.Readings { return nil },
-		PollNow:   func(context.Context, string) error { return nil },
-		Why: func(context.Context, string, string) (*why.Answer, error) {
-			return &why.Answer{Since: 1_780_000_000_000, Entries: []why.Entry{{Time: "2026-05-28T20:26:40.000Z", Result: why.Ignored, Rule: "too slight"}}}, nil
+		Feeds: serve.Feeds{
+			Sources: func(context.Context) ([]poll.Status, error) {
+				return []poll.Status{{About: (&source.Source{}).About(), Name: "usgs", Title: "USGS earthquakes", State: poll.OK, Circuit: "closed"}}, nil
+			},
+			Freshness: func() []string { return []string{"ok=1"} },
+			Coverage:  &coverage.Map{},
+			Delays:    &delay.Delays{},
+			Readings:  func() coverage.Readings { return nil },
+			PollNow:   func(context.Context, string) error { return nil },
+			Why: func(context.Context, string, string) (*why.Answer, error) {
+				return &why.Answer{Since: 1_780_000_000_000, Entries: []why.Entry{{Time: "2026-05-28T20:26:40.000Z", Result: why.Ignored, Rule: "too slight"}}}, nil
+			},
+			Grid: population.Builtin,
 		},
 		Ready:   func() admin.Readiness { return admin.Readiness{} },
-		Grid:    population.Builtin,
 		Metrics: prometheus.NewRegistry(),
 		BaseURL: base, Settings: serve.Settings{MaxFile: 1 << 20}, Now: now, Logger: slog.New(slog.DiscardHandler),
 	}

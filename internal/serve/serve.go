@@ -72,25 +72,8 @@ type Settings struct {
 	ProviderTitle string
 }
 
-// Config holds the parts that the handlers need. All fields are required unless they say otherwise.
-type Config struct {
-	Settings
-	Store *store.Store
-	// Evidence holds the payloads of sources as received; nil means that none are kept.
-	Evidence *evidence.Keeper
-	// Pictures holds the pictures of sources. The API does not fetch them itself.
-	Pictures *picture.Keeper
-	Live     *view.Live
-	Auth     *auth.Service
-	Edit     *edit.Editor
-	Intake   *fuse.Intake
-	Push     *sse.Hub
-	// Webhooks stores the webhooks. The API does not deliver to them itself.
-	Webhooks *webhook.Service
-	// Notify stores the subscriptions. The API sends no messages except tests.
-	Notify *subscription.Service
-	// Channels are the channels that subscribers can choose; zero means none.
-	Channels admin.Channels
+// Feeds are the parts that know of sources, and of what is added to their reports.
+type Feeds struct {
 	// Sources returns the states of the sources.
 	Sources func(ctx context.Context) ([]poll.Status, error)
 	// Freshness returns the present values of the header Hazardd-Sources. It is called for each
@@ -111,19 +94,46 @@ type Config struct {
 	// Why answers what became of a record of the named source. It returns hazard.ErrNotFound if
 	// there is no such source.
 	Why func(ctx context.Context, name, ref string) (*why.Answer, error)
+}
+
+// Telling are the parts that tell people and programs.
+type Telling struct {
+	// Webhooks stores the webhooks. The API does not deliver to them itself.
+	Webhooks *webhook.Service
+	// Notify stores the subscriptions. The API sends no messages except tests.
+	Notify *subscription.Service
+	// Channels are the channels that subscribers can choose; zero means none.
+	Channels admin.Channels
+	// Signer signs the CAP messages of publishing organizations; nil leaves them unsigned.
+	Signer publish.Signer
+}
+
+// Config holds the parts that the handlers need. All fields are required unless they say otherwise.
+type Config struct {
+	Settings
+	Feeds
+	Telling
+	Store *store.Store
+	// Evidence holds the payloads of sources as received; nil means that none are kept.
+	Evidence *evidence.Keeper
+	// Pictures holds the pictures of sources. The API does not fetch them itself.
+	Pictures *picture.Keeper
+	Live     *view.Live
+	Auth     *auth.Service
+	Edit     *edit.Editor
+	Intake   *fuse.Intake
+	Push     *sse.Hub
 	// Ready says whether the service is ready to serve.
 	Ready func() admin.Readiness
 	// BaseURL is the service's public address without a trailing slash. No answer repeats the
 	// request's Host.
 	BaseURL string
+	// Provider is the OpenID provider for logins; nil means none.
+	Provider *oidc.Provider
 	// Streets is the operator's basemap, StreetsAt the address of one that browsers read directly.
 	// Both are optional.
 	Streets   *basemap.Streets
 	StreetsAt *url.URL
-	// Signer signs the CAP messages of publishing organizations; nil leaves them unsigned.
-	Signer publish.Signer
-	// Provider is the OpenID provider for logins; nil means none.
-	Provider *oidc.Provider
 	// Version is the version of the program.
 	Version string
 	// Metrics is the registry behind GET /metrics. New adds the API's own metrics to it.
