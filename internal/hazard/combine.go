@@ -42,7 +42,7 @@ func Combine(all []EventState, order Authority, now Instant) EventState {
 	for _, s := range all {
 		sources = append(sources, s.Head.Source)
 	}
-	all = counting(all)
+	all = storms(counting(all))
 	slices.SortFunc(all, func(a, b EventState) int {
 		return cmp.Or(
 			cmp.Compare(order.Rank(a.Head.Type, a.Head.Source), order.Rank(b.Head.Type, b.Head.Source)),
@@ -135,6 +135,27 @@ func classed(head *Report, all []EventState) string {
 // nameIsIdentity holds the types whose name identifies the event. For other types the name says how
 // severe it is at the moment.
 var nameIsIdentity = map[Type]bool{Earthquake: true, Volcano: true, Wildfire: true}
+
+// storms leaves only the latest of the events that are one storm of one source, with the first start:
+// its center has given it another number, and all that it says is about one place.
+func storms(all []EventState) (kept []EventState) {
+	for _, s := range all {
+		i := slices.IndexFunc(kept, func(o EventState) bool {
+			return s.Head.Type == Cyclone && o.Head.Type == Cyclone && s.Head.Source == o.Head.Source &&
+				s.Head.Called != "" && strings.EqualFold(s.Head.Called, o.Head.Called)
+		})
+		if i < 0 {
+			kept = append(kept, s)
+			continue
+		}
+		start := min(s.Head.Start, kept[i].Head.Start)
+		if cmp.Or(cmp.Compare(s.Head.Version, kept[i].Head.Version), cmp.Compare(s.Head.Key, kept[i].Head.Key)) > 0 {
+			kept[i] = s
+		}
+		kept[i].Head.Start = start
+	}
+	return kept
+}
 
 // ofOneSource combines events of one source that are all in force, or all over, as Derive combines
 // the parts of an event: the latest one applies to all places, at the highest level of any.

@@ -346,6 +346,27 @@ func TestCombineKeepsTheClassOfACyclone(t *testing.T) {
 	}
 }
 
+// A center that gives a storm another number goes on to speak of one storm: where it is now, how
+// strong it is now, and since when.
+func TestAStormWithTwoNumbersIsWhatItsLatestOneSays(t *testing.T) {
+	numbered := func(key string, version int64, level hazard.Severity, wind float64) hazard.EventState {
+		r := report("", version)
+		r.Source, r.Key, r.Type, r.Severity, r.Called, r.Start, r.End = "nhc", key, hazard.Cyclone, level, "Bonnie", noon+hazard.Instant(version), new(noon+90)
+		r.Measurements = []hazard.Measurement{{Name: hazard.Wind, Value: wind}}
+		return hazard.Derive([]hazard.Report{r}, noon+50)
+	}
+	atlantic, pacific := numbered("al022022", 1, hazard.Warning, 130), numbered("ep042022", 2, hazard.Watch, 85)
+	withdrawn := atlantic
+	withdrawn.Ended, withdrawn.EndedAt = hazard.EndWithdrawn, noon+40
+	for name, first := range map[string]hazard.EventState{"still listed": atlantic, "withdrawn": withdrawn} {
+		got := hazard.Combine([]hazard.EventState{pacific, first}, nil, noon+50)
+		if got.Ended != "" || got.Head.Key != "ep042022" || got.Head.Severity != hazard.Watch || got.Head.Start != noon+1 || got.Head.Measurements[0].Value != 85 {
+			t.Errorf("%s: %q %s %v since %v, ended %q, want the watch of ep042022 at 85 km/h since the first start", name, got.Head.Key, got.Head.Severity,
+				got.Head.Measurements, got.Head.Start, got.Ended)
+		}
+	}
+}
+
 // Language tags are case-insensitive, so the same text under both spellings is one text.
 func TestTheSameWordsInALanguageAreOneText(t *testing.T) {
 	texts := hazard.BoundTexts([]hazard.Text{{Language: "fr-CA", Name: "Tempête"}, {Language: "fr-ca", Name: "Tempête"}, {Language: "FR-CA", Name: "Vent"}, {Language: "en", Name: "Tempête"}})

@@ -38,7 +38,7 @@ func decided(joined string) bool {
 //   - Events that a person found to be one are one.
 //   - Events that share a name are one.
 //   - Then the two groups with the events that fit best by the rule of their type are one, and so
-//     on. No rule puts two events of one source together.
+//     on. Only the rule of cyclones puts two events of one source together.
 //   - Events that a person has split are never in one group, whatever is in between. Nor are two
 //     active hazards that people decide about.
 type cluster struct {
@@ -182,7 +182,7 @@ func (c *cluster) addHazard(id int64, drill bool) error {
 	return nil
 }
 
-// near returns the events of other sources that the rule of e's type may join with e.
+// near returns the other events that the rule of e's type may join with e.
 func (w *writer) near(e *store.Event) (near []store.Event, err error) {
 	rule, ok := rules[e.Type]
 	from, to := e.Start.Add(-rule.window), e.Start.Add(rule.window)
@@ -193,7 +193,9 @@ func (w *writer) near(e *store.Event) (near []store.Event, err error) {
 	case e.Point != nil: // without a point, no distance is known
 		near, err = w.tx.Events.Near(e.Type, from, to, geo.Around(e.Point.Lon, e.Point.Lat, rule.within*1000), e.Source)
 	}
-	return slices.DeleteFunc(near, func(o store.Event) bool { return o.Source == e.Source || rule.far(e, &o) > 1 }), err
+	return slices.DeleteFunc(near, func(o store.Event) bool {
+		return o.Name() == e.Name() || !rule.compares(o.Source, e.Source) || rule.far(e, &o) > 1
+	}), err
 }
 
 func (c *cluster) partition(named []store.Event, made []int64) error {
@@ -208,7 +210,8 @@ func (c *cluster) partition(named []store.Event, made []int64) error {
 		c.unite(p.a, p.b)
 	}
 	for _, p := range c.pairs() {
-		if !c.anyTwo(p.a, p.b, func(a, b *store.Event) bool { return a.Source == b.Source }) {
+		rule := rules[c.events[p.a].Type]
+		if !c.anyTwo(p.a, p.b, func(a, b *store.Event) bool { return !rule.compares(a.Source, b.Source) }) {
 			c.unite(p.a, p.b)
 		}
 	}
@@ -317,13 +320,13 @@ func (c *cluster) links(named []store.Event) (links []pair, err error) {
 	return c.sort(links), nil
 }
 
-// pairs returns the pairs of events of different sources that match by the rule of their type, best
+// pairs returns the pairs of events that match by the rule of their type, best
 // first.
 func (c *cluster) pairs() (pairs []pair) {
 	for i, a := range c.events {
 		for j, b := range c.events[:i] {
 			rule, ok := rules[a.Type]
-			if !ok || a.Type != b.Type || a.Source == b.Source {
+			if !ok || a.Type != b.Type || !rule.compares(a.Source, b.Source) {
 				continue
 			}
 			if apart := max(a.Start, b.Start) - min(a.Start, b.Start); apart > hazard.Instant(rule.window.Milliseconds()) {

@@ -17,7 +17,7 @@ import (
 // same.
 type Join struct {
 	HazardID int64
-	// Event is the joined event, With the best matching event of another source.
+	// Event is the joined event, With the event that matches it best.
 	Event, With store.Event
 	// Score is how well they match by the rule of their type: 1 for the same place and time (or
 	// name), down to 0 at the rule's limit. It is also 0 beyond the limit, if sources have changed
@@ -62,16 +62,17 @@ func (in *Intake) Joins(ctx context.Context) ([]Join, error) {
 	return all, nil
 }
 
-// bestOf returns the join of e with the best matching event of another source.
+// bestOf returns the join of e with the event that matches it best.
 func bestOf(e *store.Event, beside []store.Event) (best Join, ok bool) {
 	closest := math.Inf(1)
 	for i := range beside {
 		o := &beside[i]
-		if o.Source == e.Source {
+		rule, known := rules[e.Type]
+		if o.Name() == e.Name() || !rule.compares(o.Source, e.Source) {
 			continue
 		}
 		far := math.Inf(1)
-		if rule, known := rules[e.Type]; known && o.Type == e.Type {
+		if known && o.Type == e.Type {
 			far = rule.far(e, o)
 		}
 		if ok && far >= closest {

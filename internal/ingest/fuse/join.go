@@ -13,7 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// rule says when events of different sources are the same without a common name.
+// rule says when events, usually of different sources, are the same without a common name.
 type rule struct {
 	// window is the largest time between their starts.
 	window time.Duration
@@ -23,7 +23,12 @@ type rule struct {
 	// far returns how badly two events match, from 0 (the same) to 1 (the limit); above 1 they are
 	// different.
 	far func(a, b *store.Event) float64
+	// renumbers means that a source may give an event another key, so that two of its events may be one.
+	renumbers bool
 }
+
+// compares reports whether the rule is for events of these two sources.
+func (r *rule) compares(source, other string) bool { return r.renumbers || source != other }
 
 // The largest distances between events of a type, in kilometers.
 const (
@@ -35,11 +40,12 @@ const (
 // rules by type of hazard. Other types have none.
 var rules = map[hazard.Type]rule{
 	// USGS PDL, docs/indexer.md (association): 16 s and 100 km, the nearest. 60 s would catch aftershocks.
-	hazard.Earthquake: {16 * time.Second, 0, func(a, b *store.Event) float64 {
+	hazard.Earthquake: {window: 16 * time.Second, far: func(a, b *store.Event) float64 {
 		return math.Hypot(seconds(a, b)/16, kilometres(a, b)/100)
 	}},
-	// One name in one season is one storm, even in different basins.
-	hazard.Cyclone: {45 * 24 * time.Hour, 0, func(a, b *store.Event) float64 {
+	// One name in one season is one storm. The centers give it a new number when it crosses into
+	// another basin, and keep its name (Bonnie of 2022 was AL02, then EP04).
+	hazard.Cyclone: {window: 45 * 24 * time.Hour, renumbers: true, far: func(a, b *store.Event) float64 {
 		if a.Called == "" || !strings.EqualFold(a.Called, b.Called) || !overlap(a, b, 3*24*time.Hour) {
 			return math.Inf(1)
 		}
@@ -47,7 +53,7 @@ var rules = map[hazard.Type]rule{
 	}},
 	// A volcano does not move: within 10 km it is the same volcano, with the same eruption while
 	// one lasts.
-	hazard.Volcano: {365 * 24 * time.Hour, volcanoKm, func(a, b *store.Event) float64 {
+	hazard.Volcano: {window: 365 * 24 * time.Hour, within: volcanoKm, far: func(a, b *store.Event) float64 {
 		if !overlap(a, b, 8*24*time.Hour) {
 			return math.Inf(1)
 		}
@@ -55,7 +61,7 @@ var rules = map[hazard.Type]rule{
 	}},
 	// Many fires are close to each other. A common word in the name besides the place makes them
 	// one or, without a name, nearly the same place (D30: one of EONET and one of GDACS, 1.3 km).
-	hazard.Wildfire: {60 * 24 * time.Hour, wildfireKm, func(a, b *store.Event) float64 {
+	hazard.Wildfire: {window: 60 * 24 * time.Hour, within: wildfireKm, far: func(a, b *store.Event) float64 {
 		switch {
 		case !overlap(a, b, 7*24*time.Hour):
 			return math.Inf(1)
@@ -112,7 +118,7 @@ func (w *writer) mayJoin(r *hazard.Report) bool {
 			return true // the error is reported in a later step
 		}
 		for _, e := range events {
-			if e.Source != w.src {
+			if rule.compares(e.Source, w.src) {
 				list = append(list, e.Start)
 			}
 		}

@@ -112,6 +112,14 @@ func TestEventsOfDifferentSourcesAreOneHazardByTheRuleOfTheirType(t *testing.T) 
 			[]hazard.Report{with(reportOf("nhc", "cp012026", hazard.Cyclone, hourAgo-6*3_600_000, -179.5, 20), func(r *hazard.Report) { r.Called, r.Refs = "Lala", []string{"atcf:CP012026"} }),
 				with(reportOf("jtwc", "wp302026", hazard.Cyclone, hourAgo, 179.8, 20.3), func(r *hazard.Report) { r.Called, r.Refs = "Lala", []string{"atcf:WP302026"} })},
 			[]string{"jtwc:wp302026 nhc:cp012026"}},
+		"a storm that its center numbers again in another basin": {
+			[]hazard.Report{with(reportOf("nhc", "al022022", hazard.Cyclone, hourAgo.Add(-60*time.Hour), -84, 11), called("Bonnie")),
+				with(reportOf("nhc", "ep042022", hazard.Cyclone, hourAgo, -88, 11.3), called("BONNIE")),
+				with(reportOf("gdacs", "TC1", hazard.Cyclone, hourAgo, -88, 11.3), called("BONNIE"))},
+			[]string{"gdacs:TC1 nhc:al022022 nhc:ep042022"}},
+		"not two storms of one center without a name": {
+			[]hazard.Report{reportOf("nhc", "al022022", hazard.Cyclone, hourAgo, -84, 11), reportOf("nhc", "ep042022", hazard.Cyclone, hourAgo, -88, 11.3)},
+			[]string{"nhc:al022022", "nhc:ep042022"}},
 		"a fire by place and name": {
 			[]hazard.Report{with(reportOf("nifc", "1", hazard.Wildfire, hourAgo, -120, 38), called("Junes Fire")), with(reportOf("eonet", "E1", hazard.Wildfire, hourAgo, -120.02, 38.01), called("JUNES"))},
 			[]string{"eonet:E1 nifc:1"}},

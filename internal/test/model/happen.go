@@ -88,6 +88,10 @@ func (w *World) take(reports []hazard.Report, drawings []Drawing, released bool)
 			w.events = append(w.events, e)
 		}
 		parts, known := e.parts(), e.names()
+		began := hazard.MinInstant
+		if len(parts) > 0 {
+			began = e.began(parts)
+		}
 		e.keys = append(e.keys, t.names...)
 		for _, o := range t.same {
 			w.absorbEvent(e, o)
@@ -112,7 +116,7 @@ func (w *World) take(reports []hazard.Report, drawings []Drawing, released bool)
 		for _, h := range w.Hazards {
 			before[h] = *h.Now()
 		}
-		if e.hazard == nil || len(t.same) > 0 || !reflect.DeepEqual(e.parts(), parts) || !slices.Equal(e.names(), known) {
+		if e.hazard == nil || len(t.same) > 0 || !reflect.DeepEqual(e.parts(), parts) || !slices.Equal(e.names(), known) || e.began(e.parts()) != began {
 			e.slight = slight
 			w.heard(e, parts, released)
 			e.alsoMade, e.put = nil, nil
@@ -526,7 +530,7 @@ func (w *World) ofUUID(e *event) *Hazard {
 // reports.
 func (w *World) mayJoin(r *hazard.Report) bool {
 	return len(r.Refs) > 0 || slices.ContainsFunc(w.events, func(e *event) bool {
-		return e.Name != (Name{r.Source, r.Key}) && slices.Contains(e.refs, r.Source+":"+r.Key) || e.hazard != nil && e.Source != r.Source && e.heard.head.Type == r.Type && together(r.Type, e.heard.start, r.Start)
+		return e.Name != (Name{r.Source, r.Key}) && slices.Contains(e.refs, r.Source+":"+r.Key) || e.hazard != nil && (e.Source != r.Source || r.Type == hazard.Cyclone) && e.heard.head.Type == r.Type && together(r.Type, e.heard.start, r.Start)
 	})
 }
 

@@ -43,9 +43,9 @@ func (w *World) regroup(self *event) {
 	find := func(e *event) int {
 		return slices.IndexFunc(groups, func(g []*event) bool { return slices.Contains(g, e) })
 	}
-	unite := func(a, b *event, ofOneSource bool) {
+	unite := func(a, b *event, byRule bool) {
 		i, j := find(a), find(b)
-		if i == j || w.split(groups[i], groups[j]) || !ofOneSource && shareSource(groups[i], groups[j]) ||
+		if i == j || w.split(groups[i], groups[j]) || byRule && a.heard.head.Type != hazard.Cyclone && shareSource(groups[i], groups[j]) ||
 			w.protected(groups[i])+w.protected(groups[j]) > 1 || a.drill != b.drill {
 			return
 		}
@@ -57,7 +57,7 @@ func (w *World) regroup(self *event) {
 		if maker := w.maker(h); maker != nil {
 			for _, e := range w.partOf(h) {
 				if e.why == byPerson && e != maker && !w.foundOne(e) {
-					unite(maker, e, true)
+					unite(maker, e, false)
 				}
 			}
 		}
@@ -83,7 +83,7 @@ func (w *World) regroup(self *event) {
 			if shareName(a, b) {
 				names = append(names, pair{p.a, p.b, 0})
 			}
-			if a.Source != b.Source && p.far <= 1 {
+			if (a.Source != b.Source || a.heard.head.Type == hazard.Cyclone) && p.far <= 1 {
 				rules = append(rules, p)
 			}
 		}
@@ -93,7 +93,7 @@ func (w *World) regroup(self *event) {
 			return cmp.Or(cmp.Compare(p.far, q.far), p.a.before(q.a), p.b.before(q.b))
 		})
 		for _, p := range pairs {
-			unite(p.a, p.b, i < 2)
+			unite(p.a, p.b, i == 2)
 		}
 	}
 	w.house(groups, self)

@@ -395,6 +395,7 @@ func (w *World) said(h *Hazard) *word {
 		x, y := &a.head, &b.head
 		return cmp.Or(cmp.Compare(w.rank(x.Type, x.Source), w.rank(y.Type, y.Source)), cmp.Compare(x.Source, y.Source), cmp.Compare(x.Key, y.Key))
 	})
+	words = eachStorm(words)
 	last := hazard.MinInstant
 	for _, s := range words {
 		last = max(last, s.over())
@@ -488,6 +489,30 @@ func counting(words []word) []word {
 		}
 	}
 	return words
+}
+
+// eachStorm leaves out what a source said about a storm before it gave it another number. The storm
+// began when the first of its numbers did.
+func eachStorm(words []word) (list []word) {
+	for _, s := range words {
+		older := slices.ContainsFunc(words, func(o word) bool {
+			return sameStorm(&s, &o) && (o.head.Version > s.head.Version || o.head.Version == s.head.Version && o.head.Key > s.head.Key)
+		})
+		if older {
+			continue
+		}
+		for _, o := range words {
+			if sameStorm(&s, &o) {
+				s.start = min(s.start, o.start)
+			}
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+func sameStorm(a, b *word) bool {
+	return a.head.Type == hazard.Cyclone && b.head.Type == hazard.Cyclone && a.head.Source == b.head.Source && a.called != "" && strings.EqualFold(a.called, b.called)
 }
 
 // bySource combines everything that each source says into one word: of its latest event, at the
