@@ -37,6 +37,7 @@ type commandLine struct {
 	Check        checkCmd        `cmd:"" help:"Verify a whole store and list the damage. A server may be running."`
 	Size         sizeCmd         `cmd:"" help:"Show the size of each part of a store."`
 	Prune        pruneCmd        `cmd:"" help:"Move old states of ended hazards, and old rows of the audit trail, to an archive. A server may be running."`
+	Redact       redactCmd       `cmd:"" help:"Remove texts and files of hazards for good, from every place. A server may be running."`
 	Restore      restoreCmd      `cmd:"" help:"Fill an empty store with a backup."`
 	Migrate      migrateCmd      `cmd:"" help:"Move a store to another database. Clients continue where they were."`
 	Source       sourceCmd       `cmd:"" help:"Manage sources: states, polls, errors and held reports."`

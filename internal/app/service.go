@@ -372,7 +372,7 @@ func (s *Service) why(ctx context.Context, name, ref string) (*why.Answer, error
 
 func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 	editor := edit.New(s.Store, s.intake, s.cfg.AppID, s.orgExists)
-	editor.OrgUploads, editor.Two = max(s.cfg.OrgUploads, 0), s.twoPeople()
+	editor.OrgUploads, editor.Two, editor.Evidence = max(s.cfg.OrgUploads, 0), s.twoPeople(), s.Evidence
 	return serve.New(serve.Config{
 		Settings: s.cfg.Settings.Settings,
 		Feeds: serve.Feeds{

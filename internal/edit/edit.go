@@ -33,6 +33,8 @@ type Editor struct {
 	Two *TwoPeople
 	// OrgUploads bounds the bytes that an organization uploads per day; 0 means no bound.
 	OrgUploads int64
+	// Evidence is where redactions look for payloads of sources; nil means that none are kept.
+	Evidence Evidence
 }
 
 // New creates an Editor that writes to s and uses in to join and split reported events. appID is

@@ -1,8 +1,8 @@
 package edit
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -90,61 +90,6 @@ func speaks(fields []string) bool {
 	return slices.Contains(fields, "hazard_Name") || slices.Contains(fields, "description")
 }
 
-// shortestRepeated is the minimum length, in bytes, of a redacted text that is also removed from
-// inside other texts. Shorter ones are often parts of other words; they are removed only where they
-// are the whole text.
-const shortestRepeated = 4
-
-// removal removes redacted texts from other texts that contain them.
-type removal struct {
-	texts    []string // longest first, because one may be part of another
-	replacer *strings.Replacer
-}
-
-func newRemoval(texts map[string]bool) *removal {
-	var r removal
-	for t := range texts {
-		r.texts = append(r.texts, t)
-		if original, notes, _ := strings.Cut(t, hazard.NoteBegins); notes != "" && original != "" { // reports store the notes separately
-			r.texts = append(r.texts, original)
-		}
-	}
-	slices.SortFunc(r.texts, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	var pairs []string
-	for _, t := range r.texts {
-		if len(t) >= shortestRepeated {
-			pairs = append(pairs, t, hazard.RedactedText)
-		}
-	}
-	r.replacer = strings.NewReplacer(pairs...)
-	return &r
-}
-
-// from removes the redacted texts from text, and reports whether it contained any.
-func (r *removal) from(text *string) bool {
-	for _, original := range []string{*text, hazard.Clean(*text), hazard.CleanLine(*text)} { // as received, and as a hazard shows it
-		left := r.replacer.Replace(original)
-		if slices.Contains(r.texts, original) {
-			left = hazard.RedactedText
-		}
-		if left != original {
-			*text = left
-			return true
-		}
-	}
-	return false
-}
-
-// empties does the same as from, for a text that may become empty.
-func (r *removal) empties(text *string) bool {
-	left := *text
-	if !r.from(&left) {
-		return false
-	}
-	*text = ""
-	return true
-}
-
 // fromReport removes them from a report's texts for people. What is used to find, compare and
 // decide stays.
 func (r *removal) fromReport(report *hazard.Report) bool {
@@ -218,6 +163,81 @@ func (r *removal) fromEvents(tx *store.Tx, hazardID int64, mark hazard.Redaction
 	return nil
 }
 
+// Evidence holds the payloads of sources.
+type Evidence interface {
+	// Redact deletes the payloads of sources that hold returns true for and whose receipts are above
+	// after. It returns how many, and the number of the latest receipt.
+	Redact(ctx context.Context, sources []string, after int64, hold func(digest string, payload []byte) bool) (removed int, last int64, err error)
+}
+
+// errRehearsed ends the transaction that only finds what there is to redact.
+var errRehearsed = errors.New("rehearsed")
+
+// traced is what a redaction removes, and where it came from.
+type traced struct {
+	removed  map[string]bool
+	origins  store.Origins
+	digests  map[string]bool // of product files
+	repeated *removal
+}
+
+// everywhere runs a redaction. f removes the texts from the log and the reports, and returns what it
+// removed. The payloads that hold them go first, because nobody knows the texts once they are gone
+// from the log, and again at the end, because more may have come.
+func (e *Editor) everywhere(ctx context.Context, who Author, clock hazard.Clock, f func(*store.Tx) (*traced, error)) (last int64, err error) {
+	var t *traced
+	run := func(end error) (int64, error) {
+		return e.write(ctx, who, clock, func(tx *store.Tx) error {
+			if t, err = f(tx); err != nil || t == nil {
+				return err
+			}
+			if err := tx.MarkRedaction(); err != nil {
+				return err
+			}
+			return end
+		})
+	}
+	if _, err := run(errRehearsed); !errors.Is(err, errRehearsed) {
+		return 0, err
+	}
+	seen := int64(0)
+	payloads := func() (err error) {
+		if e.Evidence != nil && len(t.origins.Sources) > 0 && len(t.removed) > 0 {
+			_, seen, err = e.Evidence.Redact(ctx, t.origins.Sources, seen, newRemoval(t.removed).payloads(t.origins).hold)
+		}
+		return err
+	}
+	if err := payloads(); err != nil {
+		return 0, fmt.Errorf("nothing is redacted: cannot remove payloads of its sources: %w", err)
+	}
+	if last, err = run(nil); err != nil {
+		return last, err
+	}
+	if t == nil { // somebody was faster
+		return last, nil
+	}
+	return last, errors.Join(payloads(), e.store.Files.Purge(ctx, slices.Sorted(maps.Keys(t.digests))))
+}
+
+// beside removes texts from what belongs to a hazard besides its states and products: messages,
+// drafts, the errors and held reports of its sources, and why its events belong to it.
+func (t *traced) beside(tx *store.Tx, h *hazard.Hazard) (err error) {
+	if t.origins, err = tx.Origins(h.ID); err != nil {
+		return err
+	}
+	if err := tx.RedactMessages(h.ID); err != nil {
+		return err
+	}
+	holds := func(text string) bool { return t.repeated.from(&text) }
+	if err := tx.RedactDrafts(h, holds); err != nil {
+		return err
+	}
+	if err := tx.Merges.Redact(h.ID, t.repeated.from); err != nil {
+		return err
+	}
+	return tx.RedactErrors(t.origins.Sources, t.repeated.from)
+}
+
 // RedactHazard permanently removes texts of a hazard: from all states in the log, and from its
 // sources' reports and products that repeat them. The mark says who did it, when and why. body is
 // {"fields": […], "reason": …}.
@@ -226,16 +246,17 @@ func (e *Editor) RedactHazard(ctx context.Context, who Author, id Ref, match Mat
 	if err != nil {
 		return done, err
 	}
-	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
+	done.Last, err = e.everywhere(ctx, who, clock, func(tx *store.Tx) (*traced, error) {
 		stored, before, err := present(tx, who, id, match)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		mark := hazard.Redaction{Fields: r.fields, User: who.Name, At: tx.Now(), Reason: r.reason}
-		removed, any := map[string]bool{}, false
+		t, any := &traced{removed: map[string]bool{}}, false
 		take := func(h *hazard.Hazard) bool {
-			found := redact(hazardTexts, r.fields, h, removed)
+			found := redact(hazardTexts, r.fields, h, t.removed)
 			if speaks(r.fields) && len(h.Texts) > 0 {
+				t.spoken(h.Texts, r.fields)
 				h.Texts, found = nil, true
 			}
 			return found
@@ -249,23 +270,23 @@ func (e *Editor) RedactHazard(ctx context.Context, who Author, id Ref, match Mat
 			return found
 		})
 		if err != nil || !any {
-			return err
+			return nil, err
 		}
-		if err := tx.ForgetDraftsOf(before.UUID); err != nil {
-			return err
+		t.repeated = newRemoval(t.removed)
+		if err := t.beside(tx, before); err != nil {
+			return nil, err
 		}
-		repeated := newRemoval(removed)
 		if err := tx.Reports.Rewrite(before.ID, func(original *hazard.Report) bool {
 			found := speaks(r.fields) && original.Texts != nil
 			if found {
 				original.Texts = nil
 			}
-			return repeated.fromReport(original) || found
+			return t.repeated.fromReport(original) || found
 		}); err != nil {
-			return err
+			return nil, err
 		}
-		if err := repeated.fromEvents(tx, before.ID, mark); err != nil {
-			return err
+		if err := t.repeated.fromEvents(tx, before.ID, mark); err != nil {
+			return nil, err
 		}
 		h := done.State
 		take(h)
@@ -276,16 +297,34 @@ func (e *Editor) RedactHazard(ctx context.Context, who Author, id Ref, match Mat
 			}
 		}
 		if h, err = e.intake.Agree(ctx, tx, h); err != nil { // its sources no longer repeat the texts in other fields either
-			return err
+			return nil, err
 		}
 		h.LastUpdate, h.Updated, h.UpdateUser = tx.Now(), tx.Now(), who.Name
 		done.State = h
-		return tx.SaveHazard(h, stored)
+		return t, tx.SaveHazard(h, stored)
 	})
-	if err == nil {
-		err = e.store.Files.Purge(ctx, nil)
-	}
 	return done, err
+}
+
+// spoken adds the texts by language that go with the name or the description.
+func (t *traced) spoken(texts []hazard.Text, fields []string) {
+	for i := range texts {
+		x := &texts[i]
+		if slices.Contains(fields, "hazard_Name") {
+			t.add(x.Name)
+		}
+		if slices.Contains(fields, "description") {
+			t.add(x.Description, x.Headline, x.Lead, x.Contact, x.Area)
+		}
+	}
+}
+
+func (t *traced) add(texts ...string) {
+	for _, text := range texts {
+		if text != "" {
+			t.removed[text] = true
+		}
+	}
 }
 
 // RedactProduct does the same as RedactHazard for a product, deleted or not, and for its source's
@@ -296,22 +335,21 @@ func (e *Editor) RedactProduct(ctx context.Context, who Author, id Ref, match Ma
 	if err != nil {
 		return done, err
 	}
-	digests, of := map[string]bool{}, map[int64]bool{}
-	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
+	done.Last, err = e.everywhere(ctx, who, clock, func(tx *store.Tx) (*traced, error) {
 		before, err := id.productEver(tx, who) // deleted products can be redacted too
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := freshProduct(match, before); err != nil {
-			return err
+			return nil, err
 		}
 		mark := hazard.Redaction{Fields: r.fields, User: who.Name, At: tx.Now(), Reason: r.reason}
-		removed := map[string]bool{}
+		t, of := &traced{removed: map[string]bool{}, digests: map[string]bool{}}, map[int64]bool{}
 		take := func(p *hazard.Product) bool {
 			of[p.HazardID] = true
-			found := redact(productTexts, r.fields, p, removed)
+			found := redact(productTexts, r.fields, p, t.removed)
 			if slices.Contains(r.fields, "file") && p.File != nil && p.File.Digest != "" {
-				digests[p.File.Digest] = true
+				t.digests[p.File.Digest] = true
 				p.File, found = &hazard.File{Name: hazard.RedactedText, MediaType: "application/octet-stream"}, true
 			}
 			if found {
@@ -320,25 +358,11 @@ func (e *Editor) RedactProduct(ctx context.Context, who Author, id Ref, match Ma
 			return found
 		}
 		done.State = new(*before)
-		if err := tx.RewriteProduct(before.ID, take); err != nil || len(removed)+len(digests) == 0 {
-			return err
+		if err := tx.RewriteProduct(before.ID, take); err != nil || len(t.removed)+len(t.digests) == 0 {
+			return nil, err
 		}
-		if before.Source != "" {
-			whole := &removal{texts: slices.Collect(maps.Keys(removed)), replacer: strings.NewReplacer()}
-			for id := range of {
-				if err := tx.Reports.Rewrite(id, func(original *hazard.Report) (found bool) {
-					for i := range original.Products {
-						p := &original.Products[i]
-						for _, text := range []*string{&p.Title, &p.Data, &p.Comment} {
-							found = whole.from(text) || found
-						}
-						found = whole.empties(&p.WKT) || found
-					}
-					return found
-				}); err != nil {
-					return err
-				}
-			}
+		if err := t.fromSource(tx, before, of); err != nil {
+			return nil, err
 		}
 		p := done.State
 		if !take(p) {
@@ -347,17 +371,55 @@ func (e *Editor) RedactProduct(ctx context.Context, who Author, id Ref, match Ma
 		p.Edited = p.Source != ""
 		p.Updated, p.UpdateUser = tx.Now(), who.Name
 		if err := tx.SaveProduct(p); err != nil {
-			return err
+			return nil, err
 		}
-		for digest := range digests {
+		for digest := range t.digests {
 			if err := tx.ReleaseFile(digest); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		return nil
+		return t, nil
 	})
-	if err == nil {
-		err = e.store.Files.Purge(ctx, slices.Sorted(maps.Keys(digests)))
-	}
 	return done, err
+}
+
+// fromSource removes the texts of a product from what belongs to its hazards, and, if a source gave
+// it, from the products in the source's reports. There only whole texts count: other products may
+// say the same.
+func (t *traced) fromSource(tx *store.Tx, p *hazard.Product, of map[int64]bool) error {
+	t.repeated = newRemoval(t.removed)
+	whole := &removal{texts: slices.Collect(maps.Keys(t.removed)), replacer: strings.NewReplacer()}
+	var origins store.Origins
+	for id := range of {
+		h, err := tx.Hazard(id)
+		if err != nil {
+			return err
+		}
+		if err := t.beside(tx, h); err != nil {
+			return err
+		}
+		origins.Sources = append(origins.Sources, t.origins.Sources...)
+		origins.Names = append(origins.Names, t.origins.Names...)
+		origins.Payloads = append(origins.Payloads, t.origins.Payloads...)
+		if p.Source == "" {
+			continue
+		}
+		err = tx.Reports.Rewrite(id, func(original *hazard.Report) (found bool) {
+			for i := range original.Products {
+				p := &original.Products[i]
+				for _, text := range []*string{&p.Title, &p.Data, &p.Comment} {
+					found = whole.from(text) || found
+				}
+				found = whole.empties(&p.WKT) || found
+			}
+			return found
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if t.origins = origins; p.Source == "" {
+		t.origins = store.Origins{} // an editor's text came in no payload
+	}
+	return nil
 }

@@ -203,9 +203,6 @@ func (t *Tx) ApproveDraft(d *Draft) error {
 		Subject: "draft " + d.ID.String(), Detail: "of " + d.Author})
 }
 
-// ForgetDraftsOf removes the drafts about a hazard that is being redacted.
-func (t *Tx) ForgetDraftsOf(id uuid.UUID) error { return t.q.ForgetDraftsOf(t.ctx, id.String()) }
-
 func decideDraft(ctx context.Context, q *sqlc.Queries, id uuid.UUID, state DraftState, by, reason string, now hazard.Instant) error {
 	n, err := q.DecideDraft(ctx, sqlc.DecideDraftParams{ID: id.String(), State: string(state), DecidedBy: by, DecidedMs: int64(now), Reason: reason})
 	if err == nil && n == 0 {

@@ -45,7 +45,7 @@ type Receipt struct {
 func (s *Evidence) Payload(ctx context.Context, sha256 string) (Payload, error) {
 	row, err := s.readQ.Payload(ctx, sha256)
 	if err != nil {
-		return Payload{}, found(err, "payload %.64q: it was not stored, or its retention is over", sha256)
+		return Payload{}, found(err, "payload %.64q: it was not stored, its retention is over, or it was redacted", sha256)
 	}
 	return payloadOf(row), nil
 }
@@ -223,4 +223,27 @@ func (s *Evidence) CopyPlaces(ctx context.Context, to *Store, before hazard.Inst
 func (s *Evidence) LastReceipt(ctx context.Context) (int64, error) {
 	n, err := s.readQ.LastReceipt(ctx)
 	return n, storeError(err)
+}
+
+// Redact removes payloads for good, and returns them, so that their contents can be deleted. Their
+// receipts stay.
+func (s *Evidence) Redact(ctx context.Context, digests []string) (gone []Payload, err error) {
+	err = s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+		gone = nil
+		for _, digest := range digests {
+			row, err := q.Payload(ctx, digest)
+			if none(err) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			gone = append(gone, payloadOf(row))
+			if err := q.DropPayload(ctx, digest); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return gone, err
 }

@@ -152,3 +152,13 @@ func LowerLongLog(t interface{ Cleanup(func()) }, to int) {
 	longLog = to
 	t.Cleanup(func() { longLog = before })
 }
+
+// ListedColumns are the columns of the inventory, as TABLE.COLUMN.
+func ListedColumns() (names []string) {
+	for table, columns := range textColumns {
+		for column := range columns {
+			names = append(names, table+"."+column)
+		}
+	}
+	return names
+}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 
@@ -174,4 +177,240 @@ func (s *Files) purge(ctx context.Context, digest string) error {
 		return err
 	}
 	return s.files.Remove(ctx, name)
+}
+
+// Origins says where a hazard's texts came from.
+type Origins struct {
+	Sources  []string // that reported its events
+	Names    []string // of its events, at their sources
+	Payloads []string // digests of the payloads from which its reports were made
+}
+
+// Origins returns where the texts of a hazard came from.
+func (t *Tx) Origins(hazardID int64) (o Origins, err error) {
+	const events = ` FROM event_keys k JOIN events e ON e.source = k.source AND e.event = k.event`
+	list := func(query string) (all []string) {
+		if err == nil {
+			all, err = t.texts(query+` WHERE e.hazard_id = $1`, hazardID)
+		}
+		return all
+	}
+	o.Sources = list(`SELECT DISTINCT e.source FROM events e`)
+	o.Names = append(list(`SELECT DISTINCT k.key`+events), list(`SELECT DISTINCT r.ref FROM event_refs r JOIN events e ON e.source = r.source AND e.event = r.event`)...)
+	o.Payloads = list(`SELECT DISTINCT r.payload` + events + ` JOIN reports r ON r.source = k.source AND r.event = k.key AND r.payload <> ''`)
+	return o, err
+}
+
+func (t *txn) texts(query string, args ...any) (all []string, err error) {
+	rows, err := t.tx.QueryContext(t.ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		all = append(all, text)
+	}
+	return all, rows.Err()
+}
+
+// RedactMessages removes the texts of the messages about a hazard that were sent or are being sent,
+// also of those about several hazards.
+func (t *Tx) RedactMessages(hazardID int64) error {
+	_, err := t.tx.ExecContext(t.ctx, `UPDATE notices SET text = $1 WHERE state IN ('sending', 'sent', 'failed') AND (hazard_id = $2
+		OR message <> '' AND message IN (SELECT message FROM notices WHERE hazard_id = $2))`, hazard.RedactedText, hazardID)
+	return err
+}
+
+// RedactDrafts removes the drafts that are about a hazard, would alter it, or hold one of the texts:
+// holds reports whether a text does.
+func (t *Tx) RedactDrafts(h *hazard.Hazard, holds func(string) bool) error {
+	rows, err := t.tx.QueryContext(t.ctx, `SELECT id, touched, body, shown, reason FROM drafts`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var gone []string
+	for rows.Next() {
+		var id, touched, body, shown, reason string
+		if err := rows.Scan(&id, &touched, &body, &shown, &reason); err != nil {
+			return err
+		}
+		if strings.Contains(" "+touched, fmt.Sprintf(" %d:", h.ID)) || slices.ContainsFunc([]string{body, shown, reason}, holds) {
+			gone = append(gone, id)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	if err := t.q.ForgetDraftsOf(t.ctx, h.UUID.String()); err != nil {
+		return err
+	}
+	for _, id := range gone {
+		if _, err := t.tx.ExecContext(t.ctx, `DELETE FROM drafts WHERE id = $1`, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RedactErrors removes the records that could not be read, and what was said of them and of held
+// reports and payloads, of some sources, where they hold one of the texts.
+func (t *Tx) RedactErrors(sources []string, from func(*string) bool) error {
+	for _, source := range sources {
+		if err := t.redactRecords(source, from); err != nil {
+			return err
+		}
+		for table, column := range map[string]string{"held": "reason", "receipts": "error"} {
+			if err := t.redactColumn(table, column, source, from); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// redactRecords removes unreadable records whole: what they hold has no known form.
+func (t *txn) redactRecords(source string, from func(*string) bool) error {
+	type record struct {
+		id   int64
+		name string
+	}
+	rows, err := t.tx.QueryContext(t.ctx, `SELECT id, record, reason, raw FROM source_errors WHERE source = $1`, source)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var gone []record
+	for rows.Next() {
+		var r record
+		var reason string
+		var raw []byte
+		if err := rows.Scan(&r.id, &r.name, &reason, &raw); err != nil {
+			return err
+		}
+		whole := r.name + "\n" + reason + "\n" + string(raw)
+		if from(&whole) {
+			gone = append(gone, r)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for _, r := range gone {
+		if from(&r.name) {
+			r.name = fmt.Sprintf("%s %d", hazard.RedactedText, r.id)
+		}
+		if _, err := t.tx.ExecContext(t.ctx, `UPDATE source_errors SET record = $1, reason = $2, raw = $3 WHERE id = $4`,
+			r.name, fmt.Sprintf("%s (error %d)", hazard.RedactedText, r.id), []byte{}, r.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *txn) redactColumn(table, column, source string, from func(*string) bool) error {
+	rows, err := t.tx.QueryContext(t.ctx, `SELECT id, `+column+` FROM `+table+` WHERE source = $1 AND `+column+` <> ''`, source)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	altered := map[int64]string{}
+	for rows.Next() {
+		var id int64
+		var text string
+		if err := rows.Scan(&id, &text); err != nil {
+			return err
+		}
+		if from(&text) {
+			altered[id] = text
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for id, text := range altered {
+		if _, err := t.tx.ExecContext(t.ctx, `UPDATE `+table+` SET `+column+` = $1 WHERE id = $2`, text, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Redact removes texts from the reasons for which events belonged to a hazard, as merges and
+// splits of it remember them.
+func (t *TxMerges) Redact(hazardID int64, from func(*string) bool) error {
+	merges, err := t.texts(`SELECT body FROM merges WHERE from_id = $1 OR into_id = $1`, hazardID)
+	if err != nil {
+		return err
+	}
+	for _, body := range merges {
+		m, err := decodeMerge(body)
+		if err != nil {
+			return err
+		}
+		found := false
+		for i := range m.Events {
+			found = from(&m.Events[i].Joined) || found
+		}
+		if !found {
+			continue
+		}
+		if err := t.Drop(m.Change); err != nil {
+			return err
+		}
+		if err := t.Save(m); err != nil {
+			return err
+		}
+	}
+	splits, err := t.texts(`SELECT body FROM splits WHERE hazard_id = $1`, hazardID)
+	if err != nil {
+		return err
+	}
+	for _, body := range splits {
+		s := &Split{}
+		if err := json.Unmarshal([]byte(body), s); err != nil {
+			return fmt.Errorf("split: %w", err)
+		}
+		found := from(&s.Joined)
+		for i := range s.Events {
+			found = from(&s.Events[i].Joined) || found
+		}
+		if !found {
+			continue
+		}
+		if err := t.DropSplit(s.Change); err != nil {
+			return err
+		}
+		if err := t.SaveSplit(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// redactedAt is the name of the moment of the last redaction, in milliseconds, in the table meta.
+const redactedAt = "redacted"
+
+// MarkRedaction records the moment of a redaction: what was copied before holds the text.
+func (t *Tx) MarkRedaction() error {
+	_, err := t.tx.ExecContext(t.ctx, `INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+		redactedAt, strconv.FormatInt(int64(t.Now()), 10))
+	return err
+}
+
+// Redacted returns the moment of the last redaction, or 0 if there was none.
+func (s *Log) Redacted(ctx context.Context) (hazard.Instant, error) {
+	text, err := s.readQ.Meta(ctx, redactedAt)
+	if none(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, storeError(err)
+	}
+	ms, err := strconv.ParseInt(text, 10, 64)
+	return hazard.Instant(ms), err
 }

@@ -764,7 +764,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Remove texts of a hazard for good
-         * @description From all its states, the log, the search and what sources reported, on all nodes. The history says who removed which fields, when and why. It cannot be undone.
+         * @description From all its states, the log, the search, what sources reported and sent, drafts and the stored bodies of messages, on all nodes. The history says who removed which fields, when and why. It cannot be undone.
          *     Takes the role admin.
          */
         readonly post: operations["redactHazard"];

@@ -22,6 +22,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -316,4 +317,44 @@ func (k *Keeper) Tidy(ctx context.Context, now hazard.Instant) (removed int, err
 		return k.place.Remove(ctx, n)
 	})
 	return removed, err
+}
+
+// Redact deletes the payloads of some sources that hold what is redacted, as hold reports, whose
+// receipts are above a number. It returns how many, and the number of the latest receipt. The
+// receipts stay. It may be repeated.
+func (k *Keeper) Redact(ctx context.Context, sources []string, after int64, hold func(digest string, payload []byte) bool) (removed int, last int64, err error) {
+	if k == nil {
+		return 0, after, nil
+	}
+	looked := map[string]bool{"": true}
+	for last = after; ; {
+		const page = 500
+		receipts, err := k.store.Evidence.Receipts(ctx, last, page)
+		if err != nil {
+			return removed, last, err
+		}
+		var found []string
+		for _, r := range receipts {
+			last = r.ID
+			if looked[r.Payload] || !slices.Contains(sources, r.Source) {
+				continue
+			}
+			looked[r.Payload] = true
+			payload, err := k.Read(ctx, r.Payload)
+			switch {
+			case errors.Is(err, hazard.ErrNotFound):
+			case ctx.Err() != nil || errors.Is(err, hazard.ErrUnavailable):
+				return removed, last, errors.Join(err, ctx.Err())
+			case err != nil || hold(r.Payload, payload): // one that is damaged may hold it
+				found = append(found, r.Payload)
+			}
+		}
+		gone, err := k.store.Evidence.Redact(ctx, found)
+		for _, p := range gone {
+			err = errors.Join(err, k.place.Remove(ctx, blob.Name{Digest: p.File, Life: p.Life}))
+		}
+		if removed += len(gone); err != nil || len(receipts) < page {
+			return removed, last, err
+		}
+	}
 }

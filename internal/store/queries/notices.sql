@@ -66,9 +66,10 @@ SELECT next_ms FROM notices WHERE waits AND lane = sqlc.arg(lane) AND next_ms > 
 SELECT DISTINCT lane FROM notices WHERE waits;
 
 -- name: ClaimNotice :execrows
--- No row: a change has joined it since it was read, or it no longer waits.
+-- No row: a change has joined it since it was read, or it no longer waits. A message that was redacted while it was being sent stays so.
 UPDATE notices SET state = sqlc.arg(state), waits = sqlc.arg(waits), n = sqlc.arg(n), next_ms = sqlc.arg(next_ms), attempts = sqlc.arg(attempts), first_ms = sqlc.arg(first_ms), last_ms = sqlc.arg(last_ms),
-    took_ms = sqlc.arg(took_ms), kind = sqlc.arg(kind), error = sqlc.arg(error), message = sqlc.arg(message), said = sqlc.arg(said), text = sqlc.arg(text)
+    took_ms = sqlc.arg(took_ms), kind = sqlc.arg(kind), error = sqlc.arg(error), message = sqlc.arg(message), said = sqlc.arg(said),
+    text = CASE WHEN text = '[redacted]' THEN text ELSE sqlc.arg(text) END
 WHERE id = sqlc.arg(id) AND state = sqlc.arg(state_before) AND n = sqlc.arg(n_before);
 
 -- name: PendingNotice :one

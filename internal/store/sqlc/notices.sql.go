@@ -136,7 +136,8 @@ func (q *Queries) AnySubscription(ctx context.Context) (bool, error) {
 
 const claimNotice = `-- name: ClaimNotice :execrows
 UPDATE notices SET state = $1, waits = $2, n = $3, next_ms = $4, attempts = $5, first_ms = $6, last_ms = $7,
-    took_ms = $8, kind = $9, error = $10, message = $11, said = $12, text = $13
+    took_ms = $8, kind = $9, error = $10, message = $11, said = $12,
+    text = CASE WHEN text = '[redacted]' THEN text ELSE $13 END
 WHERE id = $14 AND state = $15 AND n = $16
 `
 
@@ -159,7 +160,7 @@ type ClaimNoticeParams struct {
 	NBefore     int64
 }
 
-// No row: a change has joined it since it was read, or it no longer waits.
+// No row: a change has joined it since it was read, or it no longer waits. A message that was redacted while it was being sent stays so.
 func (q *Queries) ClaimNotice(ctx context.Context, arg ClaimNoticeParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, claimNotice,
 		arg.State,

@@ -11,6 +11,9 @@
 //	20261123T134500.000Z-1f6e/0000000001    the pages that have changed since
 //	files/aa/aabbcc…                    a product file, by its SHA-256
 //
+// After a redaction a new generation begins, and once it has all pages, the generations and the product
+// files from before the redaction are removed: they hold what was redacted.
+//
 // A segment is compressed by zstd. It begins with a line of JSON (head). Its pages follow, each
 // after its number in four bytes, the highest number first. PostgreSQL has continuous backups of
 // its own. Litestream is not used, because it writes to the database that it copies, without the
@@ -180,6 +183,9 @@ func (b *Backup) generation(ctx context.Context, wait *time.Duration) (err error
 	if err := g.introduce(ctx); err != nil {
 		return err
 	}
+	if g.redacted, err = b.Store.Log.Redacted(ctx); err != nil {
+		return err
+	}
 	if g.follower, err = b.Store.Follow(ctx); err != nil {
 		return err
 	}
@@ -209,9 +215,10 @@ func (b *Backup) generation(ctx context.Context, wait *time.Duration) (err error
 // generation is a generation that is being written.
 type generation struct {
 	*Backup
-	id    string
-	begun time.Time
-	queue chan segment
+	id       string
+	begun    time.Time
+	redacted hazard.Instant // of the last redaction before it; 0: there was none
+	queue    chan segment
 	// Used by the goroutine that writes.
 	follower *store.Follower
 	zip      *zstd.Encoder
@@ -285,7 +292,11 @@ func (g *generation) write(ctx context.Context, end <-chan struct{}) (err error)
 		if err := g.push(ctx, made); err != nil {
 			return err
 		}
-		if last || made.Sub(g.begun) >= stretch {
+		redacted, err := g.Store.Log.Redacted(ctx)
+		if err != nil && !errors.Is(err, hazard.ErrUnavailable) { // otherwise the next second tells
+			return err
+		}
+		if last || made.Sub(g.begun) >= stretch || err == nil && redacted != g.redacted {
 			return nil
 		}
 		if err := g.follower.Shorten(ctx); err != nil && !errors.Is(err, hazard.ErrUnavailable) { // others are writing: retry in the next second
@@ -452,9 +463,13 @@ func (g *generation) content(ctx context.Context, digest string) (err error) {
 }
 
 // prune removes the generations that are too old to restore, and the product files that the store
-// does not refer to any more.
+// does not refer to any more, and all that a redaction has voided.
 func (g *generation) prune(ctx context.Context, named []string) error {
 	before := g.Now().Add(-g.Keep)
+	redacted := time.Time{}
+	if g.redacted != 0 {
+		redacted = g.redacted.Time()
+	}
 	wanted := map[string]bool{}
 	for _, digest := range named {
 		wanted[contentName(digest)] = true
@@ -464,7 +479,7 @@ func (g *generation) prune(ctx context.Context, named []string) error {
 	err := g.Shelf.Names(ctx, "", func(name string, put time.Time) error {
 		if id, _, _ := strings.Cut(name, "/"); !begunAt(id).IsZero() {
 			of[id] = append(of[id], name)
-		} else if strings.HasPrefix(name, contentsPrefix) && put.Before(before) && !wanted[name] {
+		} else if strings.HasPrefix(name, contentsPrefix) && (put.Before(before) || put.Before(redacted)) && !wanted[name] {
 			old = append(old, name)
 		}
 		return nil
@@ -475,7 +490,7 @@ func (g *generation) prune(ctx context.Context, named []string) error {
 	ids := slices.Sorted(maps.Keys(of))
 	for i := range max(0, len(ids)-1) {
 		// Until the next generation begins, moments are restored from this one.
-		if begunAt(ids[i+1]).Before(before) {
+		if begunAt(ids[i+1]).Before(before) || !begunAt(ids[i]).After(redacted) {
 			old = append(old, of[ids[i]]...)
 		}
 	}
