@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Session is a login of the user, on one device or in one program.
@@ -34,6 +35,13 @@ func (c *Client) EndSession(ctx context.Context, id string) error {
 		return err
 	}
 	return resp.Body.Close()
+}
+
+// SetDisplayName sets the name under which readers without an account see the client's user; empty
+// means the organization's name.
+func (c *Client) SetDisplayName(ctx context.Context, display string) error {
+	_, err := call[jsontext.Value](ctx, c, http.MethodPatch, map[string]string{"display_name": display}, "account")
+	return err
 }
 
 // ChangePassword changes the user's password. It ends all sessions, including the client's own, so

@@ -8,7 +8,8 @@ import (
 // User is an account. Times are RFC 3339, and empty if unknown.
 type User struct {
 	Name            string  `json:"name"`
-	Role            string  `json:"role"` // reader, editor or admin
+	DisplayName     string  `json:"display_name"` // what readers without an account see; empty means the organization's name
+	Role            string  `json:"role"`         // reader, editor or admin
 	Orgs            []int64 `json:"orgs"`
 	Disabled        bool    `json:"disabled"`
 	Created         string  `json:"created"`
@@ -37,9 +38,10 @@ type NewUser struct {
 
 // UserFields are changes to a user. A nil field stays unchanged.
 type UserFields struct {
-	Role     *string  `json:"role,omitzero"`
-	Orgs     *[]int64 `json:"orgs,omitzero"`
-	Disabled *bool    `json:"disabled,omitzero"`
+	DisplayName *string  `json:"display_name,omitzero"`
+	Role        *string  `json:"role,omitzero"`
+	Orgs        *[]int64 `json:"orgs,omitzero"`
+	Disabled    *bool    `json:"disabled,omitzero"`
 }
 
 // Organization is an organization. Its members may see what is restricted to it.

@@ -86,6 +86,22 @@ func (u *userRoleCmd) Run(ctx context.Context, c *console, g *globals) error {
 	})
 }
 
+type userDisplayCmd struct {
+	Name    string `arg:"" help:"User."`
+	Display string `arg:"" optional:"" help:"The name; without it, readers without an account see the organization's name."`
+}
+
+// Run sets the display name.
+func (u *userDisplayCmd) Run(ctx context.Context, c *console, g *globals) error {
+	done := "shown to readers without an account as " + u.Display
+	if u.Display == "" {
+		done = "shown to readers without an account by the organization's name"
+	}
+	return changeUser(ctx, c, g, u.Name, password{}, done, func(a *auth.Service, now hazard.Instant) error {
+		return a.Accounts().SetDisplayName(ctx, consoleActor(), u.Name, u.Display, now)
+	})
+}
+
 type userOrgsCmd struct {
 	Name string  `arg:"" help:"User."`
 	Orgs []int64 `arg:"" optional:"" name:"id" help:"New list of the user's organizations; without any, the user has none."`

@@ -549,5 +549,5 @@ func NewPoller(s *store.Store, in *fuse.Intake, keeper *evidence.Keeper, cfg Con
 // address: they stay valid when the address changes, and the server accepts those that the command
 // line creates.
 func NewAuth(s *store.Store, cfg Config) *auth.Service {
-	return auth.New(s.Accounts, auth.Config{Issuer: s.Installation(), AccessLife: cfg.AccessLife, RefreshLife: cfg.RefreshLife, ProviderLife: cfg.ProviderLife, KeepTrail: cfg.Retention.on(), Log: cfg.Logger})
+	return auth.New(s.Accounts, auth.Config{Issuer: s.Installation(), BaseURL: cfg.PublicURL, AccessLife: cfg.AccessLife, RefreshLife: cfg.RefreshLife, ProviderLife: cfg.ProviderLife, KeepTrail: cfg.Retention.on(), Log: cfg.Logger})
 }

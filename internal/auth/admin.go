@@ -14,25 +14,26 @@ import (
 
 // The actions of this package in the audit trail.
 const (
-	ActionLogin    = "login" // OK says whether it succeeded; repeated successes are listed once an hour
-	ActionIssue    = "token issued"
-	ActionReuse    = "refresh token reused"
-	ActionRevoke   = "session revoked"
-	ActionUserAdd  = "user added"
-	ActionPassword = "password set"
-	ActionDisable  = "user disabled"
-	ActionEnable   = "user enabled"
-	ActionRole     = "role set"
-	ActionOrgs     = "organizations set"
-	ActionRemove   = "user removed"
-	ActionKeys     = "signing keys replaced"
-	ActionOrgAdd   = "organization added"
-	ActionPublish  = "publishing set"
-	ActionAssets   = "assets loaded"
-	ActionNoAssets = "assets removed"
-	ActionPeople   = "population raster loaded"
-	ActionNoPeople = "population raster removed"
-	ActionMend     = "store mended"
+	ActionLogin       = "login" // OK says whether it succeeded; repeated successes are listed once an hour
+	ActionIssue       = "token issued"
+	ActionReuse       = "refresh token reused"
+	ActionRevoke      = "session revoked"
+	ActionUserAdd     = "user added"
+	ActionPassword    = "password set"
+	ActionDisable     = "user disabled"
+	ActionEnable      = "user enabled"
+	ActionRole        = "role set"
+	ActionOrgs        = "organizations set"
+	ActionDisplayName = "display name set"
+	ActionRemove      = "user removed"
+	ActionKeys        = "signing keys replaced"
+	ActionOrgAdd      = "organization added"
+	ActionPublish     = "publishing set"
+	ActionAssets      = "assets loaded"
+	ActionNoAssets    = "assets removed"
+	ActionPeople      = "population raster loaded"
+	ActionNoPeople    = "population raster removed"
+	ActionMend        = "store mended"
 )
 
 // did returns the audit row for an action of the actor.

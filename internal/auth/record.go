@@ -8,7 +8,9 @@ import (
 
 // UserRecord is a user as shown to admins, by GET /users and hazardd user list --json.
 type UserRecord struct {
-	Name            string     `json:"name"`
+	Name string `json:"name"`
+	// DisplayName is the name that readers without an account see; empty means the organization's.
+	DisplayName     string     `json:"display_name"`
 	Role            Role       `json:"role"`
 	Orgs            []int64    `json:"orgs"`
 	Disabled        bool       `json:"disabled"`
@@ -27,7 +29,7 @@ type UserRecord struct {
 
 // Record returns the user as shown to admins.
 func (u User) Record() UserRecord {
-	return UserRecord{Name: u.Name, Role: u.Role, Orgs: u.Orgs, Disabled: u.Disabled, Created: Moment(u.Created), PasswordChanged: Moment(u.PasswordChanged),
+	return UserRecord{Name: u.Name, DisplayName: u.DisplayName, Role: u.Role, Orgs: u.Orgs, Disabled: u.Disabled, Created: Moment(u.Created), PasswordChanged: Moment(u.PasswordChanged),
 		PasswordEnds: Moment(u.PasswordEnds), Issuer: u.Issuer, Subject: u.Subject, Lapsed: Moment(u.Lapsed)}
 }
 

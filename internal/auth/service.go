@@ -23,6 +23,7 @@ import (
 // Config configures a Service. Zero values mean the defaults.
 type Config struct {
 	Issuer      string        // iss of every token: the public address of the installation
+	BaseURL     string        // public address; its host stands for users of no organization (Public)
 	Audience    string        // aud of every token; default: Issuer
 	AccessLife  time.Duration // default DefaultAccessLife
 	RefreshLife time.Duration // counted from the login, however often it is renewed; default DefaultRefreshLife; at least AccessLife
@@ -70,6 +71,7 @@ type Service struct {
 type picture struct {
 	gen     uint64 // increases with every Reload: a result with the same gen is still valid
 	version int64
+	names   uint64 // see Service.Names
 	users   map[string]*User
 	// known are the users of OpenID providers, including disabled and removed ones.
 	known   map[identity]*User
@@ -214,6 +216,7 @@ func newPicture(gen uint64, d Data) *picture {
 	p := &picture{
 		gen:     gen,
 		version: d.Version,
+		names:   namesOf(&d),
 		users:   make(map[string]*User, len(d.Users)),
 		known:   map[identity]*User{},
 		orgs:    d.Orgs,

@@ -127,10 +127,13 @@ type Data struct {
 // User is a user who may log in. The record of a removed user stays, disabled, so that a name never
 // refers to another person.
 type User struct {
-	Name            string // [a-z0-9._@-]{1,64}, case-sensitive
-	Role            Role
-	Orgs            []int64
-	PasswordHash    Hash `json:"-"`
+	Name string // [a-z0-9._@-]{1,64}, case-sensitive
+	Role Role
+	Orgs []int64
+	// DisplayName is the name under which readers without an account see the user; empty means the
+	// name of the organization.
+	DisplayName     string `json:",omitzero"`
+	PasswordHash    Hash   `json:"-"`
 	Disabled        bool
 	Removed         hazard.Instant // 0 if not removed
 	Created         hazard.Instant

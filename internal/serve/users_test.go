@@ -33,6 +33,11 @@ func TestUsersAreKeptByAdmins(t *testing.T) {
 		{"POST /users", `{"name":"` + strings.Repeat("x", 64<<10) + `"}`, 413, "65536"},
 		{"GET /users/ann", "", 200, `"role":"reader"`},
 		{"GET /users/nobody", "", 404, ""},
+		{"PATCH /users/ann", `{"display_name":"The night desk"}`, 200, `"display_name":"The night desk"`},
+		{"PATCH /users/ann", `{"display_name":"two\nlines"}`, 400, "display_name: must be one line"},
+		{"PATCH /account", `{"display_name":"Root of all"}`, 200, `"display_name":"Root of all"`},
+		{"PATCH /account", `{}`, 200, `"display_name":"Root of all"`},
+		{"PATCH /account", `{"display_name":" x"}`, 400, "display_name: must be one line"},
 		{"PATCH /users/ann", `{"role":"editor","orgs":[1]}`, 200, `"role":"editor"`},
 		{"PATCH /users/ann", `{"role":"chief","orgs":[],"disabled":true}`, 400, "chief"},
 		{"PATCH /users/ann", `{"orgs":[99],"disabled":true}`, 400, "99"},
@@ -76,7 +81,7 @@ func TestUsersAreKeptByAdmins(t *testing.T) {
 	if a := p.do("root", "POST", "/users", `{"name":"dora","role":"reader"}`); a.Header.Get("Location") != "https://hazardd.example/users/dora" {
 		t.Errorf("Location %q", a.Header.Get("Location"))
 	}
-	p.wantTrail(t, "ann", auth.ActionUserAdd, auth.ActionOrgs, auth.ActionRole, auth.ActionPassword, auth.ActionRemove)
+	p.wantTrail(t, "ann", auth.ActionUserAdd, auth.ActionDisplayName, auth.ActionOrgs, auth.ActionRole, auth.ActionPassword, auth.ActionRemove)
 }
 
 // wantTrail compares root's actions on a user with those in the audit trail, oldest first.

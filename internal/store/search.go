@@ -381,6 +381,7 @@ func hazardAsOf(ctx context.Context, q *sqlc.Queries, id, n int64, at hazard.Ins
 // matches calls Match, and reads the geometries only if needed.
 func (r *searching) matches(ctx context.Context, h *hazard.Hazard, now hazard.Instant) (bool, error) {
 	f := &r.query.Filter
+	h = h.Named(r.query.Names)
 	if !f.MatchRecord(h, now) || !f.NeedsShapes() {
 		return f.MatchRecord(h, now), nil
 	}

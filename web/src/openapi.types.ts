@@ -104,7 +104,12 @@ export interface paths {
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
-        readonly patch?: never;
+        /**
+         * Set your display name
+         * @description Readers without an account never see your login. Where a record names you (`creator`, `update_User`, `user_ID`, `user`), they see the name of the record's organization, or the display name that
+         *     you set here. Readers with an account see your login. What is left out stays. A read key does not reach it.
+         */
+        readonly patch: operations["patchAccount"];
         readonly trace?: never;
     };
     readonly "/account/password": {
@@ -222,8 +227,8 @@ export interface paths {
         readonly options?: never;
         readonly head?: never;
         /**
-         * Change a user's role, organizations, or whether the user may log in
-         * @description It holds on this node at once, on others within a second, for tokens that were issued before, too. What is left out stays. Each member is written by itself, in the order orgs, role, disabled; after a failure send
+         * Change a user's role, organizations, display name, or whether the user may log in
+         * @description It holds on this node at once, on others within a second, for tokens that were issued before, too. What is left out stays. Each member is written by itself, in the order display_name, orgs, role, disabled; after a failure send
          *     the request again. You cannot disable yourself, nor take the role admin from yourself (409). Takes the role admin.
          */
         readonly patch: operations["patchUser"];
@@ -4032,6 +4037,7 @@ export interface components {
         /**
          * @example {
          *       "name": "maria",
+         *       "display_name": "",
          *       "role": "editor",
          *       "orgs": [
          *         {
@@ -4048,6 +4054,8 @@ export interface components {
          */
         readonly Account: {
             readonly name: string;
+            /** @description What readers without an account see in place of the name. Empty - the name of the organization. */
+            readonly display_name: string;
             /** @enum {string} */
             readonly role: "reader" | "editor" | "admin";
             readonly orgs: readonly {
@@ -4073,6 +4081,7 @@ export interface components {
         /**
          * @example {
          *       "name": "maria",
+         *       "display_name": "",
          *       "role": "editor",
          *       "orgs": [
          *         1
@@ -4085,6 +4094,8 @@ export interface components {
          */
         readonly User: {
             readonly name: string;
+            /** @description What readers without an account see in place of the name. Empty - the name of the organization. */
+            readonly display_name: string;
             /** @enum {string} */
             readonly role: "reader" | "editor" | "admin";
             /** @description The ids of the user's organizations. */
@@ -4152,10 +4163,21 @@ export interface components {
         };
         /**
          * @example {
+         *       "display_name": "Maria at the night desk"
+         *     }
+         */
+        readonly AccountPatch: {
+            /** @description One line. Empty - readers without an account see the name of the organization. */
+            readonly display_name?: string;
+        };
+        /**
+         * @example {
          *       "disabled": true
          *     }
          */
         readonly UserPatch: {
+            /** @description What readers without an account see in place of the name. Empty - the name of the organization. */
+            readonly display_name?: string;
             /** @enum {string} */
             readonly role?: "reader" | "editor" | "admin";
             /** @description All organizations that the user is to have. */
@@ -8780,6 +8802,41 @@ export interface operations {
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly patchAccount: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["AccountPatch"];
+            };
+        };
+        readonly responses: {
+            /** @description The account as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly Location: components["headers"]["Location"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Account"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
         };
     };
     readonly changePassword: {

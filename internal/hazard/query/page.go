@@ -24,6 +24,9 @@ type Query struct {
 	At *hazard.Instant
 	// Cursor is the end of the previous page; empty for the first.
 	Cursor string
+	// Names are the names under which the caller sees people, so that no condition finds a hazard by
+	// a name that the answer does not hold; nil means login names.
+	Names hazard.Names
 }
 
 // The number of hazards in a page.

@@ -34,6 +34,7 @@ type accountOrg struct {
 
 type account struct {
 	Name            string       `json:"name"`
+	DisplayName     string       `json:"display_name"` // empty: readers without an account see the organization's name
 	Role            auth.Role    `json:"role"`
 	Orgs            []accountOrg `json:"orgs"`
 	Created         *time.Time   `json:"created"`
@@ -48,7 +49,7 @@ func (a *Accounts) account(_ *http.Request, who *auth.Caller) (account, error) {
 	if err != nil {
 		return account{}, err
 	}
-	own := account{u.Name, u.Role, []accountOrg{}, auth.Moment(u.Created), auth.Moment(u.PasswordChanged), auth.Moment(u.PasswordEnds), who.Session().String()}
+	own := account{u.Name, u.DisplayName, u.Role, []accountOrg{}, auth.Moment(u.Created), auth.Moment(u.PasswordChanged), auth.Moment(u.PasswordEnds), who.Session().String()}
 	for _, o := range a.Auth.Accounts().Orgs() {
 		for _, id := range u.Orgs {
 			if o.ID == id {
@@ -57,6 +58,21 @@ func (a *Accounts) account(_ *http.Request, who *auth.Caller) (account, error) {
 		}
 	}
 	return own, nil
+}
+
+type accountChange struct {
+	DisplayName *string `json:"display_name"`
+}
+
+// patchAccount sets the name under which readers without an account see the caller.
+func (a *Accounts) patchAccount(r *http.Request, who *auth.Caller, body accountChange) (own account, address string, err error) {
+	if body.DisplayName != nil {
+		if err := a.Auth.Accounts().SetDisplayName(r.Context(), a.Actor(r, who), who.Name, *body.DisplayName, a.Now()); err != nil {
+			return account{}, "", err
+		}
+	}
+	own, err = a.account(r, who)
+	return own, a.BaseURL + "/account", err
 }
 
 // changePassword changes the caller's password. It revokes all tokens and returns a new pair.

@@ -27,6 +27,7 @@ func (a *Accounts) Routes() {
 	a.Open("POST /authorize/revoke", a.revoke)
 	a.Open("GET /.well-known/jwks.json", a.jwks)
 	a.Private("GET /account", ownAccount(route.JSON(a.account)))
+	a.Private("PATCH /account", ownAccount(route.Changed(a.patchAccount)))
 	a.Private("POST /account/password", ownAccount(a.changePassword))
 	a.Private("GET /account/sessions", ownAccount(route.JSON(a.sessions)))
 	a.Private("DELETE /account/sessions/{session}", ownAccount(route.Done(a.endUserSession)))

@@ -144,9 +144,11 @@ type userChange struct {
 	Role     *auth.Role `json:"role"`
 	Orgs     *[]int64   `json:"orgs"`
 	Disabled *bool      `json:"disabled"`
+	// DisplayName is the name that readers without an account see.
+	DisplayName *string `json:"display_name"`
 }
 
-// patchUser changes a user's role, organizations and whether the user is disabled. Each is written
+// patchUser changes a user's role, organizations, display name and whether the user is disabled. Each is written
 // separately; repeating the request after a failure is safe.
 func (a *Accounts) patchUser(r *http.Request, who *auth.Caller, body userChange) (u auth.UserRecord, address string, err error) {
 	name, by, now := r.PathValue("user"), a.Actor(r, who), a.Now()
@@ -168,6 +170,11 @@ func (a *Accounts) patchUser(r *http.Request, who *auth.Caller, body userChange)
 		bad := &hazard.InvalidError{}
 		bad.Add("role", "%q is not one of reader, editor, admin", *body.Role)
 		return u, "", bad
+	}
+	if body.DisplayName != nil {
+		if err := a.Auth.Accounts().SetDisplayName(r.Context(), by, name, *body.DisplayName, now); err != nil {
+			return u, "", err
+		}
 	}
 	if body.Orgs != nil {
 		if err := a.Auth.Accounts().SetOrgs(r.Context(), by, name, *body.Orgs, now); err != nil {

@@ -16,6 +16,7 @@ type key struct {
 	filter   view.Filter
 	products int64 // hazard whose products are listed; 0 means a list of hazards
 	audience view.Audience
+	names    uint64 // View.Names
 	// languages says which texts a language preference selects in the view (lang.Sets.Key). It is
 	// empty if they are the stored ones.
 	languages string

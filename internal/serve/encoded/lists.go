@@ -15,8 +15,8 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// Lists encodes the lists of a view, once for each filter, form, audience and choice of languages,
-// for as long as the view is current. Readers that request the same list at once wait for the first
+// Lists encodes the lists of a view, once for each filter, form, audience, choice of languages and
+// names of people (View.Named), for as long as the view is current. Readers that request the same list at once wait for the first
 // of them. It is safe for concurrent use.
 type Lists struct {
 	base    string
@@ -55,6 +55,7 @@ type record struct {
 // of returns the generation of v. For a view that was replaced, it returns one that is not kept,
 // for the reader that still has it.
 func (l *Lists) of(v *view.View) *generation {
+	v = v.Base()
 	if g := l.present.Load(); g != nil && g.view == v {
 		return g
 	}
@@ -88,11 +89,13 @@ func (l *Lists) of(v *view.View) *generation {
 // member of orgs sees them. Each is in the language that fits wish best.
 func (l *Lists) Active(v *view.View, f view.Filter, orgs []int64, wish lang.Wish) *Body {
 	g := l.of(v)
-	k := g.key(key{filter: f, audience: v.Audience(orgs)}, &wish)
+	k := g.key(key{filter: f, audience: v.Audience(orgs), names: v.Names()}, &wish)
 	if body := g.bodies.find(k); body != nil {
 		return body
 	}
-	body, err := g.bodies.get(k, func() (*Body, error) { return NewBody(g.active(l.base, f, orgs, wish.Reader()), k.audience != ""), nil })
+	body, err := g.bodies.get(k, func() (*Body, error) {
+		return NewBody(g.active(v, l.base, f, orgs, wish.Reader()), k.audience != ""), nil
+	})
 	if err != nil {
 		panic(err) // the function above returns none
 	}
@@ -111,18 +114,18 @@ func (g *generation) key(k key, wish *lang.Wish) key {
 	return k
 }
 
-func (g *generation) active(base string, f view.Filter, orgs []int64, reader *lang.Reader) []byte {
+func (g *generation) active(v *view.View, base string, f view.Filter, orgs []int64, reader *lang.Reader) []byte {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	size := 2
 	var texts [][]byte
-	for h, products := range g.view.Hazards(f, orgs) {
+	for h, products := range v.Hazards(f, orgs) {
 		s := said{h, reader.Text(h)}
 		r, ok := g.records[s]
 		if !ok || r.products != products {
 			r = record{products, encode(wire.FromHazard(reader.Of(h), products, base))}
 			// What most readers see is kept for the next view.
-			if !ok || g.view.ProductTotal(h.ID, nil) == products {
+			if !ok || v.ProductTotal(h.ID, nil) == products {
 				g.records[s] = r
 			}
 		}
@@ -144,7 +147,7 @@ func (g *generation) active(base string, f view.Filter, orgs []int64, reader *la
 // is ErrLarge if the list is larger than a third of what is kept.
 func (l *Lists) Form(v *view.View, form string, f view.Filter, orgs []int64, wish lang.Wish, encode func(io.Writer, iter.Seq2[*hazard.Hazard, int]) error) (*Body, error) {
 	g := l.of(v)
-	k := g.key(key{form: form, filter: f, audience: v.Audience(orgs)}, &wish)
+	k := g.key(key{form: form, filter: f, audience: v.Audience(orgs), names: v.Names()}, &wish)
 	return g.bodies.get(k, func() (*Body, error) {
 		text := buffer{most: int(l.shared / 3)}
 		if err := encode(&text, wish.Reader().All(v.Hazards(f, orgs))); err != nil {
@@ -177,7 +180,7 @@ func (l *Lists) Products(v *view.View, id int64, orgs []int64, products []*hazar
 	if size > manyProducts {
 		return nil, ErrLarge
 	}
-	return l.of(v).bodies.get(key{products: id, audience: v.Audience(orgs)}, func() (*Body, error) {
+	return l.of(v).bodies.get(key{products: id, audience: v.Audience(orgs), names: v.Names()}, func() (*Body, error) {
 		list := make([]wire.Product, len(products))
 		for i, p := range products {
 			list[i] = wire.FromProduct(p, l.base)

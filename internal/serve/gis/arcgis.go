@@ -201,6 +201,7 @@ func (a *ArcGIS) arcgisAnswer(ctx context.Context, out *bytes.Buffer, l *arcgis.
 	case q.Gathers() && q.Answer != arcgis.Rows:
 		return a.arcgisGathered(ctx, out, l, q, who, reader)
 	case q.Answer == arcgis.Count:
+		q.Names = route.NamesFor(ctx)
 		n, number, err := a.Store.Search.Count(ctx, q.Query, a.Now())
 		arcgis.WriteCount(out, q, n)
 		return false, number, err

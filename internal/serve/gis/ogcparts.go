@@ -305,7 +305,7 @@ func (a *OGC) makeParts(w http.ResponseWriter, r *http.Request, who *auth.Caller
 		return err
 	}
 	now, reader, base := a.Now(), wish.Reader(), a.Base(r)
-	v := a.Live.View(now)
+	v := a.View(r.Context(), now)
 	var body bytes.Buffer
 	table := pages.Table{Title: set.Title}
 	for _, f := range set.Properties() {
@@ -385,7 +385,7 @@ func (a *OGC) ogcPart(w http.ResponseWriter, r *http.Request, who *auth.Caller, 
 		return err
 	}
 	now, reader, base := a.Now(), wish.Reader(), a.Base(r)
-	v, id := a.Live.View(now), r.PathValue("hazard")
+	v, id := a.View(r.Context(), now), r.PathValue("hazard")
 	only, _ := query.WhereEquals(&set.Own[0], id) // any text is a valid id
 	var found *part
 	f := query.Filter{Where: only}

@@ -67,6 +67,7 @@ func (a *Streams) events(w http.ResponseWriter, r *http.Request, who *auth.Calle
 		return nil
 	}
 	s.cursor = a.Push.Read(after, filter, route.ReaderOf(wish))
+	s.cursor.Named(route.NamesFor(r.Context()))
 	if values.Has(envelopeParameter) {
 		s.cursor.Envelope()
 	}

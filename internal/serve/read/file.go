@@ -129,9 +129,10 @@ func (a *Details) versions(w http.ResponseWriter, r *http.Request, who *auth.Cal
 		if err != nil {
 			return err
 		}
-		list, restricted := []productVersion{}, false
+		list, restricted, names := []productVersion{}, false, route.NamesFor(r.Context())
 		for _, s := range states {
 			restricted = restricted || !s.Open()
+			s = s.Named(names)
 			v := productVersion{Version: s.Version, Time: s.Updated.Time(), User: s.UpdateUser, Title: s.Title, Deleted: s.Deleted}
 			if f := s.File; f != nil {
 				v.File = &versionFile{f.Name, f.Size, f.MediaType, f.Digest, ""}

@@ -30,6 +30,12 @@ func (a *Hazards) HazardBody(h *hazard.Hazard, total int) (*encoded.Body, error)
 	return encoded.NewBody(text, false), nil
 }
 
+// ProductsOf returns the products of a hazard that the caller may see, as the caller may see them.
+func (a *Hazards) ProductsOf(ctx context.Context, id int64, who *auth.Caller) ([]*hazard.Product, error) {
+	products, err := a.Store.Hazards.Products(ctx, id, who.Orgs)
+	return hazard.NamedProducts(products, route.NamesFor(ctx)), err
+}
+
 // ProductTotal counts the products of a hazard that the caller may see.
 func (a *Hazards) ProductTotal(ctx context.Context, v *view.View, h *hazard.Hazard, who *auth.Caller) (int, error) {
 	if _, active := v.Hazard(h.ID); active {
@@ -46,6 +52,8 @@ func (a *Hazards) FindHazard(r *http.Request, v *view.View, now hazard.Instant) 
 	if err != nil {
 		return nil, err
 	}
+	names := route.NamesFor(r.Context())
+	v = v.Named(names)
 	var h *hazard.Hazard
 	if ref.ID != 0 {
 		if h, ok := v.Hazard(ref.ID); ok {
@@ -61,7 +69,7 @@ func (a *Hazards) FindHazard(r *http.Request, v *view.View, now hazard.Instant) 
 	if err != nil {
 		return nil, err
 	}
-	return h.ExpireAt(now), nil
+	return h.Named(names).ExpireAt(now), nil
 }
 
 // FindProduct returns the product in the path, if the caller may see it.
@@ -70,13 +78,15 @@ func (a *Hazards) FindProduct(r *http.Request, who *auth.Caller) (*hazard.Produc
 	if err != nil {
 		return nil, err
 	}
+	var p *hazard.Product
 	if ref.ID == 0 {
-		return a.Store.Hazards.ProductByUUID(r.Context(), ref.UUID, who.Orgs)
-	}
-	if p, ok := a.Live.View(a.Now()).Product(ref.ID, who.Orgs); ok {
+		p, err = a.Store.Hazards.ProductByUUID(r.Context(), ref.UUID, who.Orgs)
+	} else if p, ok := a.View(r.Context(), a.Now()).Product(ref.ID, who.Orgs); ok {
 		return p, nil
+	} else {
+		p, err = a.Store.Hazards.Product(r.Context(), ref.ID, who.Orgs)
 	}
-	return a.Store.Hazards.Product(r.Context(), ref.ID, who.Orgs)
+	return p.Named(route.NamesFor(r.Context())), err
 }
 
 // IsPast refuses a moment in the future. For a moment that has only just passed, it waits for the
@@ -121,9 +131,14 @@ func (a *Hazards) KnowSources(ctx context.Context, names []string) error {
 
 // SearchStore finds hazards in the store.
 func (a *Hazards) SearchStore(ctx context.Context, q query.Query, who *auth.Caller, now hazard.Instant) (*Found, error) {
+	names := route.NamesFor(ctx)
+	q.Names = names
 	p, err := a.Store.Search.Find(ctx, q, who.Orgs, now)
 	if err != nil {
 		return nil, err
+	}
+	for i, h := range p.Hazards {
+		p.Hazards[i] = h.Named(names)
 	}
 	matched := int64(-1)
 	if q.Cursor == "" && p.Cursor == "" {
@@ -138,7 +153,7 @@ func (a *Hazards) CountFound(ctx context.Context, q *query.Query, found *Found) 
 		return nil
 	}
 	all := *q
-	all.Cursor = ""
+	all.Cursor, all.Names = "", route.NamesFor(ctx)
 	found.Matched, _, err = a.Store.Search.Count(ctx, all, a.Now())
 	return err
 }
@@ -198,10 +213,13 @@ func (a *Hazards) hazardAt(r *http.Request, at hazard.Instant) (*hazard.Hazard, 
 	if err != nil {
 		return nil, err
 	}
+	var h *hazard.Hazard
 	if ref.ID != 0 {
-		return a.Store.Log.HazardAt(r.Context(), ref.ID, at)
+		h, err = a.Store.Log.HazardAt(r.Context(), ref.ID, at)
+	} else {
+		h, err = a.Store.Log.HazardByUUIDAt(r.Context(), ref.UUID, at)
 	}
-	return a.Store.Log.HazardByUUIDAt(r.Context(), ref.UUID, at)
+	return h.Named(route.NamesFor(r.Context())), err
 }
 
 // productAt returns the product in the path as of a moment, if the caller may see it as of then.
@@ -210,10 +228,13 @@ func (a *Hazards) productAt(r *http.Request, who *auth.Caller, at hazard.Instant
 	if err != nil {
 		return nil, err
 	}
+	var p *hazard.Product
 	if ref.ID != 0 {
-		return a.Store.Log.ProductAt(r.Context(), ref.ID, who.Orgs, at)
+		p, err = a.Store.Log.ProductAt(r.Context(), ref.ID, who.Orgs, at)
+	} else {
+		p, err = a.Store.Log.ProductByUUIDAt(r.Context(), ref.UUID, who.Orgs, at)
 	}
-	return a.Store.Log.ProductByUUIDAt(r.Context(), ref.UUID, who.Orgs, at)
+	return p.Named(route.NamesFor(r.Context())), err
 }
 
 // hazardNowOrAt returns the hazard in the path, as of an earlier moment, or as of now if at is nil.

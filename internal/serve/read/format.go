@@ -69,7 +69,7 @@ func (a *Lists) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Cal
 		return a.Hold(w, r, who, route.CostOfPage, func(w http.ResponseWriter) error {
 			sendAs(w, f, false, "hazards-active")
 			a.SetView(w, v, now)
-			sum := sha256.Sum256(fmt.Append(nil, o.Self, " ", v.Audience(who.Orgs), " ", wish))
+			sum := sha256.Sum256(fmt.Append(nil, o.Self, " ", v.Audience(who.Orgs), " ", v.Names(), " ", wish))
 			tag := fmt.Sprintf(`"%d-%d-%s-%x"`, v.Number(), v.At(), f, sum[:9])
 			return a.Streamed(w, r, tag, v.Audience(who.Orgs) != "", func(out io.Writer) error {
 				return a.Encode(r.Context(), out, a.Store.Log, f, o, wish.Reader().All(v.Hazards(filter, who.Orgs)))

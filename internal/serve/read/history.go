@@ -192,8 +192,12 @@ func (a *Streams) makeChanges(w http.ResponseWriter, r *http.Request, who *auth.
 // number after which the next page begins, or 0 if there is none.
 func (a *Hazards) HistoryPage(ctx context.Context, hazardID int64, who *auth.Caller, p ChangePage) (changes []hazard.Change, before *History, follows int64, err error) {
 	piece, err := a.Store.Log.Page(ctx, store.LogPage{After: p.After, Limit: int(p.Limit), Bytes: route.PageBytes, Hazard: hazardID, At: p.at, Orgs: who.Orgs})
-	if err != nil || hazardID == 0 {
-		return piece.Changes, nil, piece.Next, err
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	names := route.NamesFor(ctx)
+	if hazardID == 0 {
+		return namedChanges(piece.Changes, names), nil, piece.Next, nil
 	}
 	changes, follows = piece.Changes, piece.Next
 	states, known, err := a.Store.Log.StatesBefore(ctx, changes, who.Orgs, route.PageBytes)
@@ -205,9 +209,21 @@ func (a *Hazards) HistoryPage(ctx context.Context, hazardID int64, who *auth.Cal
 	}
 	before = newHistory(a.BaseURL)
 	for _, c := range states {
-		before.Add(c)
+		before.Add(c.Named(names))
 	}
-	return changes, before, follows, nil
+	return namedChanges(changes, names), before, follows, nil
+}
+
+// namedChanges returns the changes with the names of n.
+func namedChanges(changes []hazard.Change, n hazard.Names) []hazard.Change {
+	if n == nil {
+		return changes
+	}
+	named := make([]hazard.Change, len(changes))
+	for i := range changes {
+		named[i] = *changes[i].Named(n)
+	}
+	return named
 }
 
 // History holds the previous states, to find out what a change modified.

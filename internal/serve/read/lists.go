@@ -84,7 +84,7 @@ func (a *Lists) activeList(w http.ResponseWriter, r *http.Request, who *auth.Cal
 		return err
 	}
 	now := a.Now()
-	v := a.Live.View(now)
+	v := a.View(r.Context(), now)
 	for name := range values {
 		if name != "f" && name != route.LangParameter {
 			return a.searchActive(w, r, who, v, filter, now)
@@ -127,11 +127,11 @@ func (a *Lists) products(w http.ResponseWriter, r *http.Request, who *auth.Calle
 			if err != nil {
 				return err
 			}
-			return a.answerProductsAt(w, r, products, *at)
+			return a.answerProductsAt(w, r, hazard.NamedProducts(products, route.NamesFor(r.Context())), *at)
 		})
 	}
 	now := a.Now()
-	v := a.Live.View(now)
+	v := a.View(r.Context(), now)
 	h, err := a.FindHazard(r, v, now)
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (a *Lists) products(w http.ResponseWriter, r *http.Request, who *auth.Calle
 			a.SetView(w, v, now)
 			return a.streamProducts(w, r, products)
 		}
-		products, err := a.Store.Hazards.Products(r.Context(), h.ID, who.Orgs)
+		products, err := a.ProductsOf(r.Context(), h.ID, who)
 		if err != nil {
 			return err
 		}

@@ -130,7 +130,7 @@ func (a *Pictures) photos(w http.ResponseWriter, r *http.Request, who *auth.Call
 	if err != nil {
 		return err
 	}
-	products, err := a.Store.Hazards.Products(r.Context(), h.ID, who.Orgs)
+	products, err := a.ProductsOf(r.Context(), h.ID, who)
 	if err != nil {
 		return err
 	}

@@ -162,13 +162,13 @@ func (a *Details) related(w http.ResponseWriter, r *http.Request, who *auth.Call
 	if err != nil {
 		return err
 	}
-	list := []relatedHazard{}
+	list, names := []relatedHazard{}, route.NamesFor(r.Context())
 	for _, f := range found {
 		products, err := a.Store.Hazards.Products(r.Context(), f.Hazard.ID, who.Orgs)
 		if err != nil {
 			return err
 		}
-		list = append(list, relatedHazard{string(f.Relation), f.Why, wire.FromHazard(reader.Of(f.Hazard.ExpireAt(now)), len(products), a.BaseURL)})
+		list = append(list, relatedHazard{string(f.Relation), f.Why, wire.FromHazard(reader.Of(f.Hazard.Named(names).ExpireAt(now)), len(products), a.BaseURL)})
 	}
 	route.SetLanguages(w, reader.Used())
 	return route.AnswerJSON(w, r, list, false)

@@ -82,6 +82,7 @@ func (a *Lists) count(w http.ResponseWriter, r *http.Request, _ *auth.Caller) er
 	if q.Cursor != "" {
 		return route.BadParameter("cursor", "is not allowed here: the count covers all pages")
 	}
+	q.Names = route.NamesFor(r.Context())
 	n, number, err := a.Store.Search.Count(r.Context(), q, a.Now())
 	if err != nil {
 		return err

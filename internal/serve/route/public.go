@@ -19,7 +19,27 @@ import (
 // Opening marks the request as public: its answer may be cached until the view's next change by
 // time.
 func (a *Router) Opening(r *http.Request) *http.Request {
+	r = a.stranger(r)
 	return r.WithContext(context.WithValue(r.Context(), openedContext{}, &opened{a, a.Live.View(a.Now())}))
+}
+
+// stranger marks a request without an account: it gets no login names.
+func (a *Router) stranger(r *http.Request) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), strangerContext{}, hazard.Names(a.Auth)))
+}
+
+type strangerContext struct{}
+
+// NamesFor returns the names under which the caller of a request sees people; nil means their
+// logins.
+func NamesFor(ctx context.Context) hazard.Names {
+	names, _ := ctx.Value(strangerContext{}).(hazard.Names)
+	return names
+}
+
+// View returns the active hazards at now, as the caller of a request may see them.
+func (a *Router) View(ctx context.Context, now hazard.Instant) *view.View {
+	return a.Live.View(now).Named(NamesFor(ctx))
 }
 
 // Public is what readers without an account may do.
@@ -155,7 +175,7 @@ func (a *Router) ServePublic(w http.ResponseWriter, r *http.Request, who *auth.C
 	}
 	defer leave()
 	if waits(r) { // the answer is as of a later moment
-		return h(w, r, who)
+		return h(w, a.stranger(r), who)
 	}
 	return h(w, a.Opening(r), who)
 }
@@ -174,7 +194,7 @@ func (a *Router) Anybody(pattern string, h Protected) {
 		leave, err := a.Visitors.Enter(r, a.ClientAddr(r), a.Time())
 		if err == nil {
 			defer leave()
-			err = h(w, r, auth.Anonymous(a.Now()))
+			err = h(w, a.stranger(r), auth.Anonymous(a.Now()))
 		}
 		if err != nil {
 			a.Fail(w, r, err)

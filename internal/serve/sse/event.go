@@ -19,6 +19,7 @@ const (
 	left      variant = 1 << iota // the hazard no longer matches the filter
 	deleted                       // the reader learns only that the product was deleted, without its texts
 	enveloped                     // it is a CloudEvent
+	named                         // for a reader without an account: without login names
 	product
 	// language is multiplied by one plus the index of the text in whose language the hazard is; 0
 	// means as stored.
@@ -41,9 +42,9 @@ func (c *Cursor) event(ctx context.Context, e *follow.Entry, orgs []int64) ([]by
 		if err != nil {
 			return nil, err
 		}
-		pass, err := c.filter.Match(ctx, after)
+		pass, err := c.filter.Match(ctx, after.Named(c.names))
 		if err == nil && !pass && before != nil && before != after {
-			if pass, err = c.filter.Match(ctx, before); pass {
+			if pass, err = c.filter.Match(ctx, before.Named(c.names)); pass {
 				v |= left
 			}
 		}
@@ -65,6 +66,9 @@ func (c *Cursor) event(ctx context.Context, e *follow.Entry, orgs []int64) ([]by
 	if c.envelope {
 		v |= enveloped
 	}
+	if c.names != nil {
+		v |= named
+	}
 	if e.Hazard != nil {
 		v += variant(c.reader.Text(e.Hazard)+1) * language
 	}
@@ -74,6 +78,7 @@ func (c *Cursor) event(ctx context.Context, e *follow.Entry, orgs []int64) ([]by
 			inOther.Hazard = seen.Hazard.In(&seen.Hazard.Texts[i-1])
 			seen = &inOther
 		}
+		seen = seen.Named(c.names)
 		shown := wire.FromChange(seen, int(v%language/product), c.hub.base)
 		shown.Left = v&left != 0
 		var told any = &shown

@@ -312,6 +312,7 @@ type Cursor struct {
 	reader *lang.Reader
 	// envelope makes events CloudEvents.
 	envelope bool
+	names    hazard.Names // nil for login names
 }
 
 // given is a source's change that the cursor has returned.
@@ -341,6 +342,10 @@ func (h *Hub) Read(n int64, filter Filter, reader *lang.Reader) *Cursor {
 
 // Envelope makes the cursor return events in the envelope of CloudEvents 1.0.
 func (c *Cursor) Envelope() { c.envelope = true }
+
+// Named makes the cursor name people as n does, for a reader without an account. An event in memory
+// keeps the names with which it was first sent.
+func (c *Cursor) Named(n hazard.Names) { c.names = n }
 
 // Number returns the position of the cursor: all changes up to it have been returned, except those
 // that the filter or the reader's rights exclude.

@@ -12,6 +12,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 
@@ -31,12 +33,18 @@ type View struct {
 	// memberships make no difference.
 	restricted []int64
 	nextEnd    hazard.Instant // when the first hazard ends by itself
+
+	base   *View  // the view with login names; nil if this is it
+	names  uint64 // of hazard.Names; 0 if this is the view with login names
+	naming sync.Mutex
+	named  namedView // the latest result of Named; guarded by naming
 }
 
 // entry is one active hazard with its products. Views share an entry while neither changes.
 type entry struct {
 	hazard   *hazard.Hazard
 	products []*hazard.Product // by number
+	named    atomic.Pointer[namedEntry]
 }
 
 // Number returns the number of the view's last change.

@@ -283,7 +283,7 @@ func (a *Pages) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now 
 		return nil, false, err
 	}
 	c.Towns, c.Lands = near.Towns, read.LandsIn(near.Lands, c.Language)
-	if c.Products, err = a.Store.Hazards.Products(ctx, h.ID, who.Orgs); err != nil {
+	if c.Products, err = a.ProductsOf(ctx, h.ID, who); err != nil {
 		return nil, false, err
 	}
 	restricted = slices.ContainsFunc(c.Products, (*hazard.Product).Restricted)
