@@ -20,7 +20,10 @@ import { words as all } from "../src/words";
 import { hazard } from "./hazard";
 
 const start = Date.UTC(2026, 10, 21, 6, 10, 33, 123);
-const base = hazard({ hazard_Name: "Flood - Old Harbour", start_Date: String(start), end_Date: String(start + 86_400_000), severity_ID: "WATCH", latitude: 53.5, longitude: 10, snc_url: "" });
+const base = {
+  ...hazard({ hazard_Name: "Flood - Old Harbour", start_Date: String(start), end_Date: String(start + 86_400_000), severity_ID: "WATCH", latitude: 53.5, longitude: 10, snc_url: "" }),
+  instruction: "Move to higher ground.",
+};
 
 describe("a draft", () => {
   test("that nobody has touched changes nothing, not even the seconds that its inputs do not show", () => {
@@ -29,8 +32,9 @@ describe("a draft", () => {
     expect(patch(base, fields)).toEqual({});
   });
   test("sends what was touched, as the service takes it", () => {
-    const d = { ...hazardDraft(base), severity_ID: "WARNING", latitude: "53,75", start_Date: localTime(start + 60_000), area: { kind: "none" } as const };
+    const d = { ...hazardDraft(base), severity_ID: "WARNING", latitude: "53,75", start_Date: localTime(start + 60_000), area: { kind: "none" } as const, instruction: " Stay inside. " };
     expect(patch(base, hazardFields(d, base).fields)).toEqual({
+      instruction: "Stay inside.",
       severity_ID: "WARNING",
       latitude: 53.75,
       start_Date: String(Math.floor((start + 60_000) / 60_000) * 60_000),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { languageOf, pieces, reflow, webAddress } from "../src/prose";
+import { languageOf, pieces, calm, reflow, webAddress } from "../src/prose";
 
 test.each([
   ["See https://example.org/a?b=c#d.", [{ text: "See " }, { text: "https://example.org/a?b=c#d", href: "https://example.org/a?b=c#d" }, { text: "." }]],
@@ -35,4 +35,13 @@ test("the language of a text is that in which its source says it, if it is one",
   const of = (hazard_Name: string, description: string) => languageOf({ hazard_Name, description }, [{}, { texts }]);
   expect([of("Tempête", "Vent.\n\nRestez."), of("Storm", "Wind."), of("Storm", "An editor's."), of("Flood", "Wind.")]).toEqual(["fr", "en", undefined, undefined]);
   expect(languageOf({ hazard_Name: "Storm", description: "" }, [{ texts: [{ language: "en", name: "Storm" }, { language: "es", name: "Storm" }] }])).toBeUndefined();
+});
+
+test("what was written in capitals is set as sentences, with the names that are known", () => {
+  const names = "Flash Flood Emergency - Kendall, TX";
+  expect(calm("A FLASH FLOOD EMERGENCY FOR KENDALL COUNTY. MOVE TO HIGHER GROUND NOW...DO NOT WAIT UNTIL 4 PM.", names)).toBe(
+    "A Flash Flood Emergency for Kendall county. Move to higher ground now...Do not wait until 4 PM.",
+  );
+  expect(calm("* WHAT...Flooding caused by excessive rainfall continues.\n\nTURN AROUND", names)).toBe("* WHAT...Flooding caused by excessive rainfall continues.\n\nTURN AROUND");
+  expect(calm("洪水警報が発表されています。", names)).toBe("洪水警報が発表されています。");
 });

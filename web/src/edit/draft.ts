@@ -46,6 +46,8 @@ export type AreaDraft =
 export interface HazardDraft {
   readonly hazard_Name: string;
   readonly description: string;
+  /** What to do. */
+  readonly instruction: string;
   readonly type_ID: string;
   readonly severity_ID: string;
   readonly category_ID: string;
@@ -73,6 +75,7 @@ export function localTime(milliseconds: number): string {
 export const emptyHazard = (drill: boolean): HazardDraft => ({
   hazard_Name: "",
   description: "",
+  instruction: "",
   type_ID: "",
   severity_ID: "",
   category_ID: drill ? "EXERCISE" : "EVENT",
@@ -86,9 +89,13 @@ export const emptyHazard = (drill: boolean): HazardDraft => ({
   area: { kind: "none" },
 });
 
-export const hazardDraft = (h: Hazard): HazardDraft => ({
+/** A hazard with what to do, which its record does not say. */
+export type Instructed = Hazard & { readonly instruction: string };
+
+export const hazardDraft = (h: Instructed): HazardDraft => ({
   hazard_Name: h.hazard_Name,
   description: h.description,
+  instruction: h.instruction,
   type_ID: h.type_ID,
   severity_ID: h.severity_ID,
   category_ID: h.category_ID,
@@ -173,6 +180,8 @@ export function hazardFields(d: HazardDraft, base?: Hazard): { readonly fields: 
   }
   fields["category_ID"] = d.category_ID;
   fields["description"] = d.description;
+  const instruction = d.instruction?.trim() ?? ""; // one that was kept on the device may be older than this field
+  if (base || instruction !== "") fields["instruction"] = instruction;
   fields["autoexpire"] = d.autoexpire;
   fields["snc_url"] = d.snc_url.trim();
   fields["comment_Text"] = d.comment_Text;
@@ -216,7 +225,7 @@ export interface Clash {
 export function clashes(before: object, now: object, mine: Fields, among: readonly string[]): Clash[] {
   const [a, b] = [before as Record<string, unknown>, now as Record<string, unknown>];
   return among
-    .filter((field) => !same(a[field], b[field]) && !(field in mine && same(mine[field], b[field])))
+    .filter((field) => field in b === field in a && !same(a[field], b[field]) && !(field in mine && same(mine[field], b[field])))
     .map((field) => ({ field, before: a[field], now: b[field], mine: mine[field] }));
 }
 
@@ -230,7 +239,7 @@ export function rebase<D extends object>(theirs: D, draft: D, mine: Fields, yiel
  * The fields of a hazard that editors can change and readers care about. The area is compared as
  * `area`.
  */
-export const hazardNames = ["hazard_Name", "type_ID", "severity_ID", "category_ID", "status", "latitude", "longitude", "area", "start_Date", "end_Date", "autoexpire", "description", "snc_url",
+export const hazardNames = ["hazard_Name", "type_ID", "severity_ID", "category_ID", "status", "latitude", "longitude", "area", "start_Date", "end_Date", "autoexpire", "description", "instruction", "snc_url",
   "comment_Text"];
 export const productNames = ["title", "data", "parent_ID", "is_Hidden", "security_Flag", "org_IDs", "comment_Text", "timeline_Date"];
 

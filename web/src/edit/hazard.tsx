@@ -311,6 +311,9 @@ function Inputs({ draft, set, faults, state, drill }: { draft: HazardDraft; set:
       <Field name="description" faults={faults}>
         {(a) => <textarea {...a} rows={5} value={draft.description} onInput={(e) => set({ description: e.currentTarget.value })} />}
       </Field>
+      <Field name="instruction" faults={faults}>
+        {(a) => <textarea {...a} rows={3} maxLength={10_000} value={draft.instruction} onInput={(e) => set({ instruction: e.currentTarget.value })} />}
+      </Field>
       <div class="two-columns">
         <Field name="start_Date" faults={faults} hint={state ? undefined : words.startHint}>
           {(a) => <input {...a} type="datetime-local" value={draft.start_Date} onInput={(e) => set({ start_Date: e.currentTarget.value })} />}

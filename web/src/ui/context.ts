@@ -10,11 +10,17 @@ import type { AssetLayer } from "../map/assets";
 import type { MapView, Place, Theme } from "../map/view";
 import { placesOf } from "../importance";
 import { whole, type Feed } from "../live";
-import { briefOf, type Hazard, type Summary } from "../model";
+import { briefOf, severity, type Hazard, type Summary } from "../model";
+import { byImportance } from "../order";
+import { Said } from "../said";
 import type { Store } from "../store";
 import { Summaries } from "../summaries";
 import type { Offered, TellDraft } from "../tell/draft";
 import type { Town } from "../towns";
+
+/** How many are numbered, and from which level on: watches. */
+const RANKS = 3;
+const RANKED_FROM = 3;
 
 export type ThemeChoice = "auto" | Theme;
 
@@ -65,6 +71,13 @@ export class Page {
   readonly reducedMotion: ReadonlySignal<boolean>;
   readonly narrow: ReadonlySignal<boolean>;
   readonly summaries: Summaries;
+  readonly said: Said;
+  /** The most important dangers in the window by hazard id, from 1: the list and the map show the same numbers. */
+  readonly ranks = computed<ReadonlyMap<number, number>>(() => {
+    const { store } = this;
+    const worst = store.inWindow.value.filter((h) => severity(h.severity_ID).rank >= RANKED_FROM && !store.areas.knownAs(h));
+    return new Map(worst.sort(byImportance(store.past.value?.places ?? store.importance.places.value)).slice(0, RANKS).map((h, n) => [h.hazard_ID, n + 1]));
+  });
   readonly editing: Editing;
   readonly attention: Attention;
   /** The available channels; undefined if unknown, or not for this reader. */
@@ -85,6 +98,7 @@ export class Page {
   ) {
     window.hazarddFirst = undefined;
     this.summaries = new Summaries(api);
+    this.said = new Said(api);
     this.editing = new Editing(store);
     this.attention = new Attention(store, (n) => this.open(n.hazard, { zoom: true }), () => this.editing.drafts.value?.toDecide.value.length ?? 0);
     const dark = media("(prefers-color-scheme: dark)");

@@ -118,14 +118,15 @@ function First() {
         return (
           <li key={s.hazard_ID}>
             <button type="button" class={`row sev-${severity(s.severity).id}`} onClick={() => page.store.select(s.uuid)}>
-              <Symbol h={h} size={36} />
+              <Symbol h={h} size={44} />
               <span class="row-body">
-                <span class="row-name">
+                <Headline s={s} />
+                <span class={`row-name ${says(s) ? "sr" : ""}`}>
                   <bdi>{s.name}</bdi>
                 </span>
-                <Headline s={s} />
                 <span class="row-meta">
                   <Badge id={s.severity} />
+                  <PeopleThere s={s} />
                 </span>
               </span>
             </button>
@@ -136,9 +137,18 @@ function First() {
   );
 }
 
+/** Whether its headline says more than its name. */
+const says = (s: Summary | undefined): s is Summary => s !== undefined && bare(s.headline) !== bare(s.name);
+
+/** An estimate: more than two digits would suggest a precision that it does not have. */
+function PeopleThere({ s }: { s: Summary | undefined }) {
+  const { people } = s ?? {};
+  return people ? <span>{text.list.people({ n: Number(people.toPrecision(2)) })}</span> : null;
+}
+
 /** A hazard in a sentence, if that says more than its name. */
 function Headline({ s }: { s: Summary | undefined }) {
-  if (!s || bare(s.headline) === bare(s.name)) return null;
+  if (!says(s)) return null;
   return (
     <span class="row-headline">
       <bdi>{s.headline}</bdi>
@@ -279,11 +289,27 @@ function Facts({ h }: { h: Hazard }) {
 
 const kilometres = (metres: number): string => number(metres < 10_000 ? Math.round(metres / 100) / 10 : Math.round(metres / 1000), { style: "unit", unit: "kilometer" });
 
+/** From this importance on a row says what to do. */
+const URGENT = 70;
+
+/** What to do, of what matters most. */
+function ToDo({ h, s, rank }: { h: Hazard; s: Summary | undefined; rank: number | undefined }) {
+  const { said } = usePage();
+  const wanted = rank !== undefined || (s?.importance ?? 0) >= URGENT;
+  useEffect(() => {
+    if (wanted) said.want(h);
+  }, [wanted, h]);
+  const what = wanted && said.of(h)?.instruction;
+  return what ? <span class="row-do"><span aria-hidden="true">→ </span><bdi>{what}</bdi></span> : null;
+}
+
 function Row(
   { h, selected, hovered, fresh, here, tab, onFocus }: { h: Hazard; selected: boolean; hovered: boolean; fresh: "new" | "raised" | undefined; here: boolean; tab: boolean; onFocus: () => void },
 ) {
   const page = usePage();
   const s = severity(h.severity_ID);
+  const summary = page.summaries.of(h);
+  const rank = page.ranks.value.get(h.hazard_ID);
   return (
     <li>
       <button
@@ -297,16 +323,21 @@ function Row(
         onMouseEnter={() => (page.store.hovered.value = h.hazard_ID)}
         onMouseLeave={() => (page.store.hovered.value = undefined)}
       >
-        <Symbol h={h} size={36} />
+        <span class="row-symbol">
+          <Symbol h={h} size={44} />
+          {rank !== undefined && <span class="rank">{number(rank)}</span>}
+        </span>
         <span class="row-body">
-          <span class="row-name">
+          <Headline s={summary} />
+          <span class={`row-name ${says(summary) && h.category_ID !== "EXERCISE" ? "sr" : ""}`}>
             <DrillTag h={h} />
             <bdi>{h.hazard_Name}</bdi>
           </span>
-          <Headline s={page.summaries.of(h)} />
+          <ToDo h={h} s={summary} rank={rank} />
           <span class="row-meta">
             <Badge id={h.severity_ID} />
-            <span class="row-kind">{kindOf(h)}</span>
+            {!says(summary) && <span class="row-kind">{kindOf(h)}</span>}
+            <PeopleThere s={summary} />
             <span class="row-age">
               <Ago at={moments(h).updated} of={h} />
             </span>

@@ -1,9 +1,9 @@
 // All that is known of the selected hazard.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { HazardActions, MergedHere, SplitButton } from "../edit/parts";
-import { isDrill, type Hazard, type Report, type Source } from "../model";
+import { isDrill, severity, type Hazard, type Report, type Source } from "../model";
 import { matcher } from "../filter";
-import { languageOf, reflow, webAddress } from "../prose";
+import { calm, languageOf, reflow, webAddress } from "../prose";
 import { byId, language, text } from "../words";
 import { position } from "../position";
 import { deviceZone, relative, zoneOf } from "../time";
@@ -66,7 +66,7 @@ function Content({ h }: { h: Hazard }) {
           <strong>{text.drill.word}</strong> {text.drill.panel}
         </p>
       )}
-      <header class="panel-head">
+      <header class={`panel-head ${over ? "" : `level sev-${severity(h.severity_ID).id}`}`}>
         <Symbol h={h} size={52} />
         <div>
           <h2 ref={title} tabIndex={-1} dir="auto" lang={said}>{h.hazard_Name}</h2>
@@ -82,19 +82,47 @@ function Content({ h }: { h: Hazard }) {
         {over && <Over h={h} />}
         {hidden && <p class="note">{text.panel.notShown}</p>}
         <MergedHere h={h} />
-        <HazardActions h={h} />
-        <Actions h={h} />
-        <Times h={h} over={over} sources={sourcesOf(reports.data, store.sources.value)} />
-        {!store.past.value && <People h={h} />}
+        <Lead h={h} over={over} />
+        {h.brief ? <p class="muted" role="status">{store.elsewhere.value?.note || text.panel.loading}</p> : <Description h={h} said={said} />}
         <Drawn h={h} version={version} />
-        <Description h={h} said={said} />
+        {!store.past.value && <People h={h} />}
+        {!h.brief && <Times h={h} over={over} sources={sourcesOf(reports.data, store.sources.value)} />}
         {!store.past.value && <Pictures h={h} version={version} />}
         <Products h={h} version={version} />
         <Section title={text.panel.reports} count={reports.data?.length} open={false}>
           <Loading state={reports}>{(list) => <Reports h={h} list={list} />}</Loading>
         </Section>
         <History h={h} version={version} />
+        {!h.brief && <HazardActions h={h} />}
       </div>
+      <footer class="panel-foot">
+        <Actions h={h} />
+      </footer>
+    </>
+  );
+}
+
+/** The hazard in a sentence or two, and what to do. */
+function Lead({ h, over }: { h: Hazard; over: boolean }) {
+  const { store, said, summaries } = usePage();
+  const at = store.past.value?.at;
+  useEffect(() => {
+    said.want(h, at);
+    void store.readSources(); // their states stand beside their names
+  }, [h.hazard_ID, h.update_Date, at, language()]);
+  const known = said.of(h, at);
+  const headline = known?.headline ?? (at === undefined ? summaries.of(h)?.headline : undefined);
+  return (
+    <>
+      {headline && headline.replace(/[.。]$/, "") !== h.hazard_Name && <p class="lead" dir="auto">{headline}</p>}
+      {!over && known?.instruction
+        ? (
+          <section class="to-do" aria-labelledby="to-do">
+            <h3 id="to-do">{text.panel.toDo}</h3>
+            <p dir="auto">{known.instruction}</p>
+          </section>
+        )
+        : !over && known && h.severity_ID === "WARNING" && <p class="muted">{text.panel.noInstruction}</p>}
     </>
   );
 }
@@ -209,8 +237,20 @@ function sourcesOf(reports: readonly Report[] | undefined, states: readonly Sour
 }
 
 function Description({ h, said }: { h: Hazard; said: string | undefined }) {
-  const words = reflow(h.description);
-  return <div class="prose" lang={said}>{words ? <Prose words={words} /> : <p class="muted">{text.panel.noDescription}</p>}</div>;
+  const written = reflow(h.description);
+  const { summaries } = usePage();
+  const words = calm(written, `${h.hazard_Name} ${summaries.of(h)?.headline ?? ""}`);
+  return (
+    <div class="prose" lang={said}>
+      {words ? <Prose words={words} /> : <p class="muted">{text.panel.noDescription}</p>}
+      {words !== written && (
+        <details class="original">
+          <summary>{text.panel.original}</summary>
+          <p class="lines">{h.description}</p>
+        </details>
+      )}
+    </div>
+  );
 }
 
 function Reports({ h, list }: { h: Hazard; list: readonly Report[] }) {
