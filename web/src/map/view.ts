@@ -377,6 +377,12 @@ export class MapView {
     for (const id of ["base", "streets"]) if (this.map.getSource(id)) this.map.refreshTiles(id);
   }
 
+  /** Where a hazard's point is on the screen. The map may show the world again on either side. */
+  at({ longitude, latitude }: Hazard): Place {
+    const turns = Math.round((this.map.getCenter().lng - longitude) / 360);
+    return this.map.project([longitude + 360 * turns, latitude]);
+  }
+
   /** Whether two places are one on the screen, for a finger or a pointer. */
   near(a: readonly number[], b: readonly number[], pixels = 14): boolean {
     // The map shows the world again on either side.

@@ -29,6 +29,7 @@ const WaitingBar = forEditors(async () => (await import("../edit/forms")).Waitin
 const Users = forEditors(async () => (await import("./users")).Users);
 // These are loaded once the page is drawn, and there before somebody opens them.
 const Panel = later(async () => (await import("./panel")).Panel);
+const Callouts = later(async () => (await import("./callouts")).Callouts);
 const Chooser = later(async () => (await import("./chooser")).Chooser);
 const Legend = later(async () => (await import("./legend")).Legend);
 const Tell = forSubscribers(async () => (await import("../tell/tell")).Tell);
@@ -110,6 +111,7 @@ export function Shell({ logout }: { logout: () => void }) {
         </aside>
         <div class="stage">
           <MapPlace />
+          {page.drawn.value && <Callouts />}
           <div class="map-controls" role="group">
             <IconButton icon="plus" class="map-far" label={text.map.zoomIn} onClick={() => page.withMap((map) => map.zoomBy(1))} />
             <IconButton icon="minus" class="map-far" label={text.map.zoomOut} onClick={() => page.withMap((map) => map.zoomBy(-1))} />

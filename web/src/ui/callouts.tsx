@@ -1,0 +1,108 @@
+// The names of the worst on the map: number, what and where, beside the point and with a line to it. The list says the same, so a screen reader and the
+// pointer do not meet them.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Hazard } from "../model";
+import { number } from "../words";
+import { usePage } from "./context";
+import { Symbol } from "./parts";
+
+interface Box {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** The size of a callout, its distance from the point, and what stays free at the map's edges; CSS pixels. */
+const SIZES = { wide: { width: 236, height: 58 }, narrow: { width: 152, height: 46 } };
+const GAP = 30;
+const EDGES = { left: 6, top: 14, right: 60, bottom: 40 };
+/** On a phone there is room for fewer. */
+const NARROW_RANKS = 2;
+
+/** Where a callout may stand beside its point, as parts of its size and the gap; the first that is free is taken. */
+const SIDES: readonly (readonly [x: number, y: number])[] = [[1, 0], [-1, 0], [1, -1], [-1, -1], [1, 1], [-1, 1], [0, -1], [0, 1], [1, -2], [-1, -2], [1, 2], [-1, 2]];
+
+/** Places callouts at points, the first first: none covers another, nor another's point. Undefined: there is no room. `kept` are sides that were chosen before. */
+export function layOut(points: readonly Box[], size: { readonly width: number; readonly height: number }, map: { readonly width: number; readonly height: number }, kept: readonly (number | undefined)[] = []) {
+  const taken: Box[] = [];
+  const { width, height } = size;
+  return points.map((p, n) => {
+    const at = (side: number): Box => {
+      const [sx, sy] = SIDES[side]!;
+      return { x: p.x + sx * (width / 2 + GAP) - width / 2, y: p.y + sy * (height / 2 + GAP) - height / 2 };
+    };
+    const free = (b: Box): boolean =>
+      b.x >= EDGES.left && b.x + width <= map.width - EDGES.right && b.y >= EDGES.top && b.y + height <= map.height - EDGES.bottom &&
+      taken.every((t) => Math.abs(t.x - b.x) >= width + 8 || Math.abs(t.y - b.y) >= height + 8) &&
+      points.every((q) => q.x < b.x - 24 || q.x > b.x + width + 24 || q.y < b.y - 24 || q.y > b.y + height + 24 || q === p);
+    const before = kept[n];
+    const side = before !== undefined && free(at(before)) ? before : SIDES.findIndex((_, i) => free(at(i)));
+    if (side < 0) return undefined;
+    taken.push(at(side));
+    return { side, ...at(side) };
+  });
+}
+
+export function Callouts() {
+  const page = usePage();
+  const { store } = page;
+  const map = page.map.value;
+  const [, moved] = useState(0);
+  const sides = useRef(new Map<number, number>());
+  useEffect(() => {
+    if (!map) return;
+    const move = () => moved((n) => n + 1);
+    map.map.on("move", move);
+    map.map.on("resize", move);
+    return () => {
+      map.map.off("move", move);
+      map.map.off("resize", move);
+    };
+  }, [map]);
+  const narrow = page.narrow.value;
+  const ranked = [...page.ranks.value].slice(0, narrow ? NARROW_RANKS : undefined).flatMap(([id, rank]) => {
+    const h = store.shown.value.get(id);
+    return h ? [{ h, rank }] : [];
+  });
+  useEffect(() => {
+    for (const { h } of ranked) if (!store.past.peek()) page.said.want(h);
+  });
+  if (!map || !page.drawn.value || store.placing.value || page.editing.task.value || (narrow && (store.selected.value !== undefined || page.sheet.value !== "half"))) return null;
+  const { clientWidth, clientHeight } = map.map.getContainer();
+  const inside = ranked.flatMap(({ h, rank }) => {
+    const p = map.at(h);
+    return p.x > 0 && p.y > 0 && p.x < clientWidth && p.y < clientHeight ? [{ h, rank, p }] : [];
+  });
+  const size = narrow ? SIZES.narrow : SIZES.wide;
+  const places = layOut(inside.map(({ p }) => p), size, { width: clientWidth, height: clientHeight }, inside.map(({ h }) => sides.current.get(h.hazard_ID)));
+  return (
+    <div class="callouts" aria-hidden="true">
+      <svg width={clientWidth} height={clientHeight}>
+        {inside.map(({ h, p }, n) => {
+          const at = places[n];
+          return at && <line key={h.hazard_ID} x1={p.x} y1={p.y} x2={at.x + size.width / 2} y2={at.y + size.height / 2} />;
+        })}
+      </svg>
+      {inside.map(({ h, rank }, n) => {
+        const at = places[n];
+        if (!at) return null;
+        sides.current.set(h.hazard_ID, at.side);
+        return <Callout key={h.hazard_ID} h={h} rank={rank} style={{ width: `${size.width}px`, height: `${size.height}px`, transform: `translate(${at.x}px, ${at.y}px)` }} />;
+      })}
+    </div>
+  );
+}
+
+function Callout({ h, rank, style }: { h: Hazard; rank: number; style: Record<string, string> }) {
+  const page = usePage();
+  const said = page.said.of(h);
+  return (
+    <div class="callout" style={style} dir="auto">
+      <span class="rank">{number(rank)}</span>
+      {!page.narrow.value && <Symbol h={h} size={34} />}
+      <span>
+        <strong>{said?.what ?? h.hazard_Name}</strong>
+        {said?.where && <small>{said.where}</small>}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { layOut } from "../src/ui/callouts";
+
+const size = { width: 200, height: 50 };
+const map = { width: 1000, height: 700 };
+
+test("callouts stand in the map, beside their points, and cover neither each other nor another's point", () => {
+  const points = [{ x: 500, y: 350 }, { x: 520, y: 360 }, { x: 700, y: 350 }];
+  const places = layOut(points, size, map);
+  expect(places.every(Boolean)).toBe(true);
+  places.forEach((a, i) => {
+    points.forEach((p, j) => i !== j && expect(p.x < a!.x || p.x > a!.x + 200 || p.y < a!.y || p.y > a!.y + 50).toBe(true));
+    places.slice(0, i).forEach((b) => expect(Math.abs(a!.x - b!.x) >= 200 || Math.abs(a!.y - b!.y) >= 50).toBe(true));
+  });
+});
+
+test("a callout keeps its side while there is room, and is left out where there is none", () => {
+  const [first] = layOut([{ x: 500, y: 350 }], size, map);
+  expect(layOut([{ x: 600, y: 300 }], size, map, [first!.side])[0]!.side).toBe(first!.side);
+  expect(layOut([{ x: 50, y: 60 }], size, { width: 120, height: 90 })).toEqual([undefined]);
+});
