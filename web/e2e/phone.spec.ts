@@ -94,3 +94,13 @@ test("it prints as a map with its legend, its list and its time", { tag: "@slow"
   await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
   await expectAccessible(page, "after printing");
 });
+
+test("going back closes the panel of a hazard, and the map stays", { tag: "@slow" }, async ({ page, server }) => {
+  test.skip(!isPhone(page), "a wide window shows the list beside");
+  const h = await server.hazard("Flood - Old Harbour");
+  await open(page, "#map=7/53.5/10");
+  await select(page, h);
+  await page.goBack();
+  await expect(panel(page)).toHaveCount(0);
+  await expect(row(page, h)).toBeVisible();
+});

@@ -68,6 +68,8 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
       if (s.view) page.withMap((map) => map.jump(s.view!));
     };
     window.addEventListener("hashchange", read);
+    const went = () => page.went();
+    window.addEventListener("popstate", went);
     const leave = () => {
       const view = store.view.peek();
       if (view) keepLastView(view);
@@ -164,6 +166,7 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
       document.removeEventListener("visibilitychange", keep);
       window.removeEventListener("offline", offline);
       window.removeEventListener("hashchange", read);
+      window.removeEventListener("popstate", went);
       window.removeEventListener("pagehide", leave);
       for (const end of ends) end();
     };

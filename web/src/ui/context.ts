@@ -89,6 +89,8 @@ export class Page {
   readonly tellDraft = signal<TellDraft | undefined>(undefined);
   /** Where the focus was before the panel took it. */
   #back: HTMLElement | undefined;
+  /** The browser's present entry is one that a panel has made. */
+  #entered = false;
   /** Set when the panel is to take the focus. */
   readonly focusPanel = signal(0);
 
@@ -146,12 +148,22 @@ export class Page {
     this.chooser.value = undefined;
     this.tip.value = undefined;
     this.telling.value = false;
+    // On a phone the button that goes back closes the panel, which covers the list. One entry is enough for all panels.
+    if (this.narrow.peek() && !this.store.selected.peek() && !this.#entered) {
+      history.pushState(null, "", location.href);
+      this.#entered = true;
+    }
     this.store.select(h.uuid);
     this.focusPanel.value++;
     this.withMap((map) => {
       const area = this.store.areas.bounds(h);
       if (options.zoom || !map.frames(h, area)) map.show(h, area, options.zoom === true);
     });
+  }
+
+  /** The reader has gone back, or forward. */
+  went(): void {
+    this.#entered = false;
   }
 
   /** Does something with the map, which is loaded for it where there is only its picture. */

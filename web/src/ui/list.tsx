@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { rounded } from "../geometry";
 import { fold, isFiltering, type Filter } from "../filter";
 import { trust } from "../freshness";
-import { severity, type Hazard, type Summary } from "../model";
+import { briefOf, severity, type Hazard, type Summary } from "../model";
 import { away, moments } from "../order";
 import { byId, number, text } from "../words";
 import { local, relative, zoneOf } from "../time";
@@ -117,7 +117,7 @@ function First() {
         const h = { type_ID: s.type, category_ID: s.category, severity_ID: s.severity };
         return (
           <li key={s.hazard_ID}>
-            <button type="button" class={`row sev-${severity(s.severity).id}`} onClick={() => page.store.select(s.uuid)}>
+            <button type="button" class={`row sev-${severity(s.severity).id}`} onClick={() => page.open(briefOf(s))}>
               <Symbol h={h} size={44} />
               <span class="row-body">
                 <Headline s={s} />
@@ -292,6 +292,9 @@ const kilometres = (metres: number): string => number(metres < 10_000 ? Math.rou
 /** From this importance on a row says what to do. */
 const URGENT = 70;
 
+/** The first sentence. */
+const first = (words: string): string => /^[^]*?[.!?。！？](?=\s|$|[^\p{ASCII}])/u.exec(words)?.[0] ?? words;
+
 /** What to do, of what matters most. */
 function ToDo({ h, s, rank }: { h: Hazard; s: Summary | undefined; rank: number | undefined }) {
   const { said } = usePage();
@@ -299,7 +302,7 @@ function ToDo({ h, s, rank }: { h: Hazard; s: Summary | undefined; rank: number 
   useEffect(() => {
     if (wanted) said.want(h);
   }, [wanted, h]);
-  const what = wanted && said.of(h)?.instruction;
+  const what = wanted && first(said.of(h)?.instruction ?? "");
   return what ? <span class="row-do"><span aria-hidden="true">→ </span><bdi>{what}</bdi></span> : null;
 }
 

@@ -23,7 +23,7 @@ export function Panel() {
   const uuid = store.selected.value;
   const [tall, setTall] = useState(false);
   const h = store.selectedHazard.value;
-  const missing = uuid !== undefined && !h && (store.loaded.value || store.past.value !== undefined);
+  const missing = uuid !== undefined && (h?.brief ?? !h) && (store.loaded.value || store.past.value !== undefined);
   useEffect(() => {
     if (missing) void store.findSelected();
   }, [missing, uuid]);
