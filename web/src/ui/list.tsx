@@ -339,7 +339,7 @@ function Row(
           <ToDo h={h} s={summary} rank={rank} />
           <span class="row-meta">
             <Badge id={h.severity_ID} />
-            {!says(summary) && <span class="row-kind">{kindOf(h)}</span>}
+            <span class="row-kind">{kindOf(h)}</span>
             <PeopleThere s={summary} />
             <span class="row-age">
               <Ago at={moments(h).updated} of={h} />
