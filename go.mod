@@ -19,8 +19,6 @@ require (
 	// certificates by ACME: accounts, challenges, renewal information (ARI), locks; autocert of
 	// x/crypto has no ARI and runs in one process
 	github.com/caddyserver/certmagic v0.25.6
-	// how easy a password is to guess, by phrases and names; the maintained port in pure Go
-	github.com/ccojocar/zxcvbn-go v1.0.4
 	// tests: the official reader of CloudEvents
 	github.com/cloudevents/sdk-go/v2 v2.16.2
 	// WebSockets of sources: small, no dependencies, contexts instead of deadlines
@@ -163,10 +161,13 @@ require (
 	go.uber.org/zap/exp v0.3.0 // indirect
 )
 
+require github.com/trustelem/zxcvbn v1.0.1
+
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/bmatcuk/doublestar/v4 v4.10.4 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/dlclark/regexp2 v1.11.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/go-chi/chi/v5 v5.5.0 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
@@ -192,6 +193,7 @@ require (
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
 	github.com/rs/xid v1.6.0 // indirect
+	github.com/test-go/testify v1.1.4 // indirect
 	github.com/tinylib/msgp v1.6.4 // indirect
 	github.com/zeebo/xxh3 v1.1.0 // indirect
 	github.com/zitadel/schema v1.3.2 // indirect

@@ -3,10 +3,11 @@ package auth
 import (
 	"crypto/rand"
 	"fmt"
+	"math"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/ccojocar/zxcvbn-go"
+	"github.com/trustelem/zxcvbn"
 )
 
 const (
@@ -18,7 +19,7 @@ const (
 	// minEntropy is in bits, measured by zxcvbn (Wheeler, USENIX Security 2016). zxcvbn knows
 	// phrases and names that our own check does not; a thousand addresses could not try so many
 	// guesses in years. Our own check knows sequences and repetitions that zxcvbn does not.
-	minEntropy = 40
+	minEntropy = 48
 	// maxMeasured is how many characters zxcvbn measures, because its work grows with the square of
 	// the length.
 	maxMeasured = 64
@@ -41,7 +42,7 @@ func weakness(p Password, user string) string {
 	case steps(letters, ownWords(user)) < minSteps:
 		return "must not be made of repetitions, sequences, rows of keys, common words, years or the user's name: " +
 			"take four or five words that have nothing to do with each other"
-	case zxcvbn.PasswordStrength(string(letters[:min(len(letters), maxMeasured)]), []string{user}).Entropy < minEntropy:
+	case math.Log2(zxcvbn.PasswordStrength(string(letters[:min(len(letters), maxMeasured)]), []string{user}).Guesses) < minEntropy:
 		return "must not be a phrase, a name or words that go together: take four or five words that have nothing to do with each other"
 	}
 	return ""
