@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/xml"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hazardd/hazardd/internal/format/publisher"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 )
@@ -358,7 +360,7 @@ func capIdentifier(h *hazard.Hazard, v Version) string {
 func capTime(i hazard.Instant) string { return i.Time().Format("2006-01-02T15:04:05") + "-00:00" }
 
 // capAreaOf returns the area. CAP's polygons have no holes, so polygons with holes are cut. Without
-// an area it is the point, as a circle with radius 0. Where only a region or country is known, it has
+// an area it is the point, as a circle of the radius that profiles have by default. Where only a region or country is known, it has
 // no geometry (section 3.2.4 wants the description alone).
 func capAreaOf(h *hazard.Hazard, shape geo.Shape) capArea {
 	if h.Somewhere() {
@@ -369,7 +371,7 @@ func capAreaOf(h *hazard.Hazard, shape geo.Shape) capArea {
 		area.Polygon = append(area.Polygon, pairs(rings[0], ',', ' '))
 	}
 	if len(area.Polygon) == 0 {
-		area.Circle = pairs([]geo.Position{{h.Longitude, h.Latitude}}, ',', ' ') + " 0"
+		area.Circle = fmt.Sprintf("%s %d", pairs([]geo.Position{{h.Longitude, h.Latitude}}, ',', ' '), publisher.DefaultRadiusKm)
 	}
 	return area
 }

@@ -217,3 +217,24 @@ func NetworkLink(title, href string, every time.Duration) []byte {
 		"<refreshInterval>%d</refreshInterval></Link></NetworkLink></kml>\n", escaped(title), escaped(href), max(1, int(every.Seconds())))
 	return out.Bytes()
 }
+
+// regionDegrees is the side of a region of RegionLinks.
+const regionDegrees = 45
+
+// RegionLinks is a KML document like NetworkLink for a list of the whole world: a globe reads only the
+// regions that are in sight (section 12.17), so that no answer is large. href returns the document of
+// a region.
+func RegionLinks(title string, href func(region geo.Box) string, every time.Duration) []byte {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, header+kmlNamespaces+`<Document><name>%s</name><open>1</open>`, escaped(title))
+	for south := -90; south < 90; south += regionDegrees {
+		for west := -180; west < 180; west += regionDegrees {
+			east, north := west+regionDegrees, south+regionDegrees
+			fmt.Fprintf(&out, `<NetworkLink><name>%d to %d degrees east, %d to %d north</name><Region><LatLonAltBox><north>%d</north><south>%d</south><east>%d</east><west>%d</west></LatLonAltBox>`+
+				`<Lod><minLodPixels>1</minLodPixels></Lod></Region><Link><href>%s</href><refreshMode>onInterval</refreshMode><refreshInterval>%d</refreshInterval><viewRefreshMode>onRegion</viewRefreshMode></Link></NetworkLink>`,
+				west, east, south, north, north, south, east, west, escaped(href(geo.Box{West: float64(west), South: float64(south), East: float64(east), North: float64(north)})), max(1, int(every.Seconds())))
+		}
+	}
+	out.WriteString("</Document></kml>\n")
+	return out.Bytes()
+}

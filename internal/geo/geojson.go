@@ -14,8 +14,11 @@ import (
 //
 // It rejects what ParseWKT rejects, and also Features, duplicate members, a crs, and text that is
 // not JSON. The error is one sentence that says what is wrong and where.
-func ParseGeoJSON(b []byte) (Shape, error) {
-	var r reader
+func ParseGeoJSON(b []byte) (Shape, error) { return ParseGeoJSONIn(b, nil) }
+
+// ParseGeoJSONIn does the same with positions of another reference system.
+func ParseGeoJSONIn(b []byte, to Unproject) (Shape, error) {
+	r := reader{to: to}
 	t, err := r.document(b)
 	if err != nil {
 		return Shape{}, err

@@ -3,6 +3,7 @@ package geo
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -12,7 +13,12 @@ type reader struct {
 	loose            bool
 	positions, parts int // counted so far
 	work             *work
+	to               Unproject // nil: positions are longitude and latitude
 }
+
+// Unproject returns the longitude and latitude in degrees of a position in another reference system,
+// or no numbers where that has no such position.
+type Unproject func(first, second float64) (lon, lat float64)
 
 // xy is a longitude and a latitude in degrees, as written.
 type xy struct{ lon, lat float64 }
@@ -161,6 +167,12 @@ func (r *reader) check(p xy) (position, error) {
 	limit := 180.0
 	if r.loose {
 		limit = 360
+	}
+	if r.to != nil {
+		first, second := p.lon, p.lat
+		if p.lon, p.lat = r.to(first, second); !(math.Abs(p.lon) <= limit && math.Abs(p.lat) <= 90) { // also rejects no numbers
+			return position{}, faultf("%v, %v is nowhere in the reference system", first, second)
+		}
 	}
 	switch {
 	case !(-limit <= p.lon && p.lon <= limit):

@@ -24,11 +24,15 @@ var kinds = map[string]string{
 // closed, have no area or touch themselves, holes outside their ring, curves, an SRID, text after
 // the geometry, and geometries beyond the limits of this package. Overlapping polygons of one
 // geometry are joined. The error is one sentence that says what is wrong and where.
-func ParseWKT(s string) (Shape, error) {
+func ParseWKT(s string) (Shape, error) { return ParseWKTIn(s, nil) }
+
+// ParseWKTIn does the same with positions of another reference system.
+func ParseWKTIn(s string, to Unproject) (Shape, error) {
 	if s == "" {
 		return Shape{}, nil
 	}
 	p := wktParser{text: s}
+	p.to = to
 	t, err := p.geometry(1)
 	if err != nil {
 		return Shape{}, err

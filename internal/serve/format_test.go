@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"html"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -288,10 +290,27 @@ func TestTheFeedLinksToTheAlerts(t *testing.T) {
 
 func TestTheNetworkLinkLeadsToItsList(t *testing.T) {
 	p := handle(t)
-	a := p.do("reader", "GET", "/hazards/active/severity/WARNING?f=networklink", nil)
+	a := p.do("reader", "GET", "/hazards/active/severity/WARNING?bbox=1,2,3,4&f=networklink", nil)
 	if a.Status != 200 || a.Header.Get("Content-Type") != "application/vnd.google-earth.kml+xml" ||
-		!strings.Contains(string(a.Body), "<href>https://hazardd.example/hazards/active/severity/WARNING?f=kml</href>") {
+		!strings.Contains(string(a.Body), "<href>https://hazardd.example/hazards/active/severity/WARNING?bbox=1%2C2%2C3%2C4&amp;f=kml</href>") {
 		t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
+	}
+	// The whole world is read by region: together they have all hazards of the list.
+	a = p.do("reader", "GET", "/hazards/active?f=networklink", nil)
+	links := regexp.MustCompile(`<href>https://hazardd\.example([^<]+)</href>`).FindAllStringSubmatch(string(a.Body), -1)
+	all := map[string]bool{}
+	for _, l := range links {
+		region := p.do("reader", "GET", html.UnescapeString(l[1]), nil)
+		if region.Status != 200 {
+			t.Fatalf("%s: %d %s", l[1], region.Status, region.Body)
+		}
+		for _, id := range regexp.MustCompile(`<Placemark id="[^"]+"`).FindAllString(string(region.Body), -1) {
+			all[id] = true
+		}
+	}
+	whole := regexp.MustCompile(`<Placemark id="[^"]+"`).FindAllString(string(p.do("reader", "GET", "/hazards/active?f=kml", nil).Body), -1)
+	if len(links) != 32 || len(whole) == 0 || len(all) != len(whole) {
+		t.Errorf("%d regions with %d hazards of %d", len(links), len(all), len(whole))
 	}
 	// A reader with a key in the address gets links to the list with it. Other documents, which
 	// readers share, never contain it.
@@ -299,7 +318,7 @@ func TestTheNetworkLinkLeadsToItsList(t *testing.T) {
 	p.do("editor", "POST", "/keys", map[string]string{"title": "globe"}).JSON(t, &key)
 	path := strings.TrimPrefix(key.Prefix, "https://hazardd.example")
 	a = p.do("", "GET", path+"/hazards/active?f=networklink", nil)
-	if a.Status != 200 || !strings.Contains(string(a.Body), "<href>"+key.Prefix+"/hazards/active?f=kml</href>") || a.Header.Get("Cache-Control") != "no-store" {
+	if a.Status != 200 || !strings.Contains(string(a.Body), "<href>"+key.Prefix+"/hazards/active?bbox=") || a.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("with a key: %d %v %s", a.Status, a.Header, a.Body)
 	}
 	for _, name := range format.Names() {

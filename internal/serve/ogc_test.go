@@ -282,7 +282,7 @@ func TestFiltersOfPart3(t *testing.T) {
 		"filter=" + url.QueryEscape("S_INTERSECTS(geometry,POINT(200 1))"): "at character 23: expected a geometry, longitude before latitude",
 		"filter=" + deep:                      "expected no more than 40 levels",
 		"filter=true&filter-lang=sql":         `"sql" is not one of cql2-text, cql2-json`,
-		"filter=true&filter-crs=EPSG:4326":    "the only reference system here",
+		"filter=true&filter-crs=EPSG:4326":    "is not known; expected http://www.opengis.net/def/crs/OGC/1.3/CRS84",
 		"filter-lang=cql2-text":               "is given without filter",
 		"filter=true&filter=true":             "is given 2 times",
 		"filter=%7B%7D&filter-lang=cql2-json": "at its top: expected",

@@ -205,7 +205,7 @@ func (w *world) rights(caller, key, op, object string) server.Answer {
 	}
 	path = strings.NewReplacer("{category-id}", "EVENT", "{severity-id}", "WATCH", "{key-id}", "00000000-0000-4000-8000-000000000000", "{join-id}", "00000000-0000-4000-8000-000000000000", "{draft-id}", "00000000-0000-4000-8000-000000000000", "{webhook-id}", "00000000-0000-4000-8000-000000000000",
 		"{subscription-id}", "00000000-0000-4000-8000-000000000000", "{org}", digits(w.RedCross), "{user}", "none", "{identifier}", "none.1", "{delivery-id}", "1", "{source-id}", "none", "{held-id}", "99", "{payload-id}", strings.Repeat("0", 64), "{layer-id}", "0", "{object-id}", "1", "{place-code}", "UGC:FLC086", "{collection-id}", "hazards", "{id}", "1",
-		"{tileMatrixSetId}", "WebMercatorQuad", "{tileMatrix}", "0", "{tileRow}", "0", "{tileCol}", "0", "/tiles/{z}/{x}/{y}", "/tiles/0/0/0", "/here", "/here?lat=53.5&lon=10").Replace(path)
+		"{styleId}", "danger", "{tileMatrixSetId}", "WebMercatorQuad", "{tileMatrix}", "0", "{tileRow}", "0", "{tileCol}", "0", "/tiles/{z}/{x}/{y}", "/tiles/0/0/0", "/here", "/here?lat=53.5&lon=10").Replace(path)
 	if caller == "key" {
 		if strings.HasSuffix(path, "/file") || strings.HasSuffix(path, "/picture") { // the document lists their headers only at the file's own path
 			resp, err := w.client.Do(newRequest(w.t, w.tokens, "", method, w.URL()+"/key/"+key+path, nil))

@@ -2642,6 +2642,46 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/ogc/styles": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The styles of the tiles
+         * @description As OGC API – Styles (OGC 20-009) lists them. There is one, `danger`.
+         */
+        readonly get: operations["listOgcStyles"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/ogc/styles/{styleId}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * A style of the tiles
+         * @description The surface of danger and the points in the colors of their severities, as the MapLibre Style Specification (version 8) has it. MapLibre and QGIS read it by its address.
+         */
+        readonly get: operations["getOgcStyle"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/ogc/tileMatrixSets/{tileMatrixSetId}": {
         readonly parameters: {
             readonly query?: never;
@@ -7401,6 +7441,8 @@ export interface components {
             readonly description: string;
             readonly links: readonly components["schemas"]["OgcLink"][];
             readonly collections?: readonly components["schemas"]["OgcCollection"][];
+            /** @description The reference systems of all collections. */
+            readonly crs?: readonly string[];
         };
         readonly OgcConformance: {
             readonly conformsTo: readonly string[];
@@ -7425,7 +7467,13 @@ export interface components {
             };
             /** @constant */
             readonly itemType: "feature";
+            /** @description Its reference systems; `#/crs` in the list of collections: those of the list. */
             readonly crs: readonly string[];
+            /**
+             * Format: uri
+             * @description The reference system that positions are kept in.
+             */
+            readonly storageCrs: string;
         };
         readonly OgcQueryables: {
             /** Format: uri */
@@ -7462,15 +7510,26 @@ export interface components {
             /** @description On this page. */
             readonly numberReturned: number;
         };
-        /** @description An area, a drawn shape or a product of an active hazard, or a country with its coverage. `GET /ogc/collections/{collection-id}/schema` describes the properties. */
+        /**
+         * @description An area, a drawn shape or a product of an active hazard, or a country with its coverage. `GET /ogc/collections/{collection-id}/schema` describes the properties. Or a hazard as `crs`, `properties` or
+         *     `skipGeometry` ask for it; the geometry is null where that leaves it out, or where the reference system has no such place.
+         */
         readonly PartFeature: {
             /** @constant */
             readonly type: "Feature";
             readonly id: string;
-            readonly geometry: components["schemas"]["Geometry"];
+            readonly bbox?: components["schemas"]["Bbox"];
+            readonly geometry: components["schemas"]["Projected"] | null;
             readonly properties: {
                 readonly [key: string]: unknown;
             };
+        };
+        /** @description A GeoJSON geometry whose positions are those of `crs`. */
+        readonly Projected: {
+            /** @enum {string} */
+            readonly type: "Point" | "LineString" | "Polygon" | "MultiPoint" | "MultiLineString" | "MultiPolygon" | "GeometryCollection";
+            readonly coordinates?: readonly unknown[];
+            readonly geometries?: readonly components["schemas"]["Projected"][];
         };
         readonly OgcHazard: {
             /** @constant */
@@ -7485,7 +7544,8 @@ export interface components {
             /** @constant */
             readonly type: "Feature";
             readonly id: string;
-            readonly geometry: components["schemas"]["Geometry"];
+            readonly bbox?: components["schemas"]["Bbox"];
+            readonly geometry: components["schemas"]["Projected"] | null;
             readonly properties: {
                 readonly [key: string]: unknown;
             };
@@ -8342,6 +8402,24 @@ export interface components {
          */
         readonly Lang: string;
         /**
+         * @description The reference system of positions in the answer, in its order of axes; `/ogc/collections` lists those that are known. Where it has no such place, `geometry` is null.
+         * @example http://www.opengis.net/def/crs/EPSG/0/25832
+         */
+        readonly OgcCrs: string;
+        /**
+         * @description The properties of features in the answer, separated by commas; without it all.
+         * @example [
+         *       "hazard_Name",
+         *       "severity_ID"
+         *     ]
+         */
+        readonly OgcProperties: readonly string[];
+        /**
+         * @description The geometry of features in the answer is null.
+         * @example true
+         */
+        readonly OgcSkipGeometry: boolean;
+        /**
          * @description The form; it goes before `Accept`. `geojson` is `json`.
          * @example json
          */
@@ -8436,10 +8514,10 @@ export interface components {
          */
         readonly FilterLang: "cql2-text" | "cql2-json" | "cql-text";
         /**
-         * @description The reference system of the positions in `filter`.
+         * @description The reference system of the positions in `filter`, in its order of axes; `/ogc/collections` lists those that are known.
          * @example http://www.opengis.net/def/crs/OGC/1.3/CRS84
          */
-        readonly FilterCrs: "http://www.opengis.net/def/crs/OGC/1.3/CRS84";
+        readonly FilterCrs: string;
         /**
          * @description In whose life lies some moment of this time: a moment (RFC 3339), a day in UTC, or two of them with `/`, of which one may be `..` for open. A life is from
          *     `start_Date` to `end_Date`; that of a hazard that is active and does not end by itself goes on.
@@ -8532,6 +8610,8 @@ export interface components {
         readonly ETag: string;
         /** @description What `GET` of the `Location` answers as `ETag` now. Send it as `If-Match` with the next write. */
         readonly ETagOfState: string;
+        /** @description The reference system of the positions, between < and > (OGC 18-058r1). */
+        readonly "Content-Crs": string;
         /** @description Names this answer, if it may be revalidated. */
         readonly ETagMaybe: string;
         /** @description Whether it may be kept. What holds a restricted product, a file or a secret may not. */
@@ -10197,7 +10277,7 @@ export interface operations {
                  */
                 readonly "filter-lang"?: components["parameters"]["FilterLang"];
                 /**
-                 * @description The reference system of the positions in `filter`.
+                 * @description The reference system of the positions in `filter`, in its order of axes; `/ogc/collections` lists those that are known.
                  * @example http://www.opengis.net/def/crs/OGC/1.3/CRS84
                  */
                 readonly "filter-crs"?: components["parameters"]["FilterCrs"];
@@ -14362,6 +14442,84 @@ export interface operations {
             readonly 503: components["responses"]["Unavailable"];
         };
     };
+    readonly listOgcStyles: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The only form.
+                 * @example json
+                 */
+                readonly f?: components["parameters"]["OgcTileForm"];
+                /**
+                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
+                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
+                 *     is translated.
+                 * @example fr-CA,fr
+                 */
+                readonly lang?: components["parameters"]["Lang"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["OgcTileDocument"];
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getOgcStyle: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The name of the style.
+                 * @example danger
+                 */
+                readonly styleId: "danger";
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The style. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/vnd.mapbox.style+json": {
+                        /** @constant */
+                        readonly version: 8;
+                        readonly sources: Record<string, never>;
+                        readonly layers: readonly Record<string, never>[];
+                    };
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
     readonly getOgcTileMatrixSet: {
         readonly parameters: {
             readonly query?: never;
@@ -14775,12 +14933,41 @@ export interface operations {
                  */
                 readonly "filter-lang"?: components["parameters"]["FilterLang"];
                 /**
-                 * @description The reference system of the positions in `filter`.
+                 * @description The reference system of the positions in `filter`, in its order of axes; `/ogc/collections` lists those that are known.
                  * @example http://www.opengis.net/def/crs/OGC/1.3/CRS84
                  */
                 readonly "filter-crs"?: components["parameters"]["FilterCrs"];
                 /** @description Where the page begins, as the `Link` of the page before says it. Pages belong to the moment of the first; a search can be paged on for an hour. */
                 readonly cursor?: components["parameters"]["Cursor"];
+                /**
+                 * @description The reference system of `bbox`, whose numbers are then the lower and the upper corner in its order of axes.
+                 * @example http://www.opengis.net/def/crs/EPSG/0/3857
+                 */
+                readonly "bbox-crs"?: string;
+                /**
+                 * @description The order of `hazards` and `active-hazards`: one of `start_time`, `end_time`, `last_update_time`, `hazard_ID`, or a measurement such as `measurements.magnitude`, with `-` before it for the
+                 *     greatest first; or `-importance`, or `-severity_rank`.
+                 * @example -start_time
+                 */
+                readonly sortby?: string;
+                /**
+                 * @description The reference system of positions in the answer, in its order of axes; `/ogc/collections` lists those that are known. Where it has no such place, `geometry` is null.
+                 * @example http://www.opengis.net/def/crs/EPSG/0/25832
+                 */
+                readonly crs?: components["parameters"]["OgcCrs"];
+                /**
+                 * @description The properties of features in the answer, separated by commas; without it all.
+                 * @example [
+                 *       "hazard_Name",
+                 *       "severity_ID"
+                 *     ]
+                 */
+                readonly properties?: components["parameters"]["OgcProperties"];
+                /**
+                 * @description The geometry of features in the answer is null.
+                 * @example true
+                 */
+                readonly skipGeometry?: components["parameters"]["OgcSkipGeometry"];
             };
             readonly header?: never;
             readonly path: {
@@ -14806,6 +14993,7 @@ export interface operations {
                     readonly "Content-Language": components["headers"]["Content-Language"];
                     readonly "Hazardd-Coverage": components["headers"]["Hazardd-Coverage"];
                     readonly Link: components["headers"]["Links"];
+                    readonly "Content-Crs": components["headers"]["Content-Crs"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -14826,25 +15014,25 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 /**
-                 * @description The form; it goes before `Accept`. `geojson` is `json`.
-                 * @example json
+                 * @description The reference system of positions in the answer, in its order of axes; `/ogc/collections` lists those that are known. Where it has no such place, `geometry` is null.
+                 * @example http://www.opengis.net/def/crs/EPSG/0/25832
                  */
-                readonly f?: components["parameters"]["OgcForm"];
+                readonly crs?: components["parameters"]["OgcCrs"];
                 /**
-                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
-                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
-                 *     is translated.
-                 * @example fr-CA,fr
+                 * @description The properties of features in the answer, separated by commas; without it all.
+                 * @example [
+                 *       "hazard_Name",
+                 *       "severity_ID"
+                 *     ]
                  */
-                readonly lang?: components["parameters"]["Lang"];
-            };
-            readonly header?: {
+                readonly properties?: components["parameters"]["OgcProperties"];
                 /**
-                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
-                 * @example "3f7a1c0b9e2d4c58"
+                 * @description The geometry of features in the answer is null.
+                 * @example true
                  */
-                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+                readonly skipGeometry?: components["parameters"]["OgcSkipGeometry"];
             };
+            readonly header?: never;
             readonly path: {
                 /**
                  * @description The collection.
@@ -14867,6 +15055,7 @@ export interface operations {
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
+                    readonly "Content-Crs": components["headers"]["Content-Crs"];
                     readonly [name: string]: unknown;
                 };
                 content: {

@@ -109,7 +109,7 @@ func responses() []string {
 
 // The defaults, and the bounds.
 const (
-	defaultRadiusKm  = 10
+	DefaultRadiusKm  = 10
 	defaultOpenHours = 72
 	maxOpenHours     = 720
 	maxLanguages     = 8
@@ -143,7 +143,7 @@ func Parse(org int64, orgName string, text []byte) (*Profile, error) {
 		p.Languages = []string{"en"}
 	}
 	if p.RadiusKm == 0 {
-		p.RadiusKm = defaultRadiusKm
+		p.RadiusKm = DefaultRadiusKm
 	}
 	if p.OpenHours == 0 {
 		p.OpenHours = defaultOpenHours

@@ -94,6 +94,18 @@ func (s System) Unproject(x, y float64) (lon, lat float64) {
 	case Mercator:
 		return x / Radius * 180 / math.Pi, (2*math.Atan(math.Exp(y/Radius)) - math.Pi/2) * 180 / math.Pi
 	}
+	// The module's inverse of a transverse Mercator is off by meters at the edge of a zone.
+	fromX, fromY := x, y
+	for range 3 {
+		lon, lat = s.roughly(fromX, fromY)
+		backX, backY := s.Project(lon, lat)
+		fromX, fromY = fromX+x-backX, fromY+y-backY
+	}
+	return s.roughly(fromX, fromY)
+}
+
+// roughly is the module's inverse of Project.
+func (s System) roughly(x, y float64) (lon, lat float64) {
 	lon, lat, _ = wgs84.Transform(s.crs, wgs84.LonLat())(x, y, 0)
 	return lon, lat
 }

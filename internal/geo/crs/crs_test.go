@@ -46,8 +46,39 @@ func TestAPositionComesBack(t *testing.T) {
 		s, _ := crs.Named(rapid.SampledFrom(codes).Draw(t, "code"))
 		lon, lat := rapid.Float64Range(6, 9).Draw(t, "lon"), rapid.Float64Range(42, 51).Draw(t, "lat")
 		x, y := s.Project(lon, lat)
-		if toLon, toLat := s.Unproject(x, y); math.Abs(toLon-lon) > 1e-4 || math.Abs(toLat-lat) > 1e-4 {
+		if toLon, toLat := s.Unproject(x, y); math.Abs(toLon-lon) > 1e-6 || math.Abs(toLat-lat) > 1e-6 {
 			t.Fatalf("%d: %v, %v come back as %v, %v", s.Code, lon, lat, toLon, toLat)
 		}
 	})
+}
+
+// Far from where a system is used its figures are wrong: then there are none.
+func TestWhereASystemHasNoSuchPlace(t *testing.T) {
+	for uri, places := range map[string]map[[2]float64]bool{
+		crs.CRS84: {{180, 90}: true},
+		"http://www.opengis.net/def/crs/EPSG/0/25832": {{9, 53}: true, {15, 53}: true, {25, 53}: true, {100, 40}: false, {-100, 40}: false, {-171, 0}: false},
+		"http://www.opengis.net/def/crs/EPSG/0/32701": {{-177, -18}: true, {3, 50}: false},
+		"http://www.opengis.net/def/crs/EPSG/0/27700": {{-0.1, 51.5}: true, {60, 50}: false},
+		"http://www.opengis.net/def/crs/EPSG/0/2154":  {{3, 46.5}: true},
+		"http://www.opengis.net/def/crs/EPSG/0/3857":  {{180, 85}: true, {0, 90}: true},
+	} {
+		r, ok := crs.Referred(uri)
+		if !ok {
+			t.Fatalf("%s is not known", uri)
+		}
+		for place, want := range places {
+			at, ok := r.From(place[0], place[1])
+			if ok != want {
+				t.Errorf("%s: %v is at %v: %v, want %v", uri, place, at, ok, want)
+			}
+			if lon, lat := r.To(at[0], at[1]); ok && math.Abs(place[1]) < 90 && (math.Abs(math.Remainder(lon-place[0], 360)) > 1e-5 || math.Abs(lat-place[1]) > 1e-5) {
+				t.Errorf("%s: %v comes back as %v, %v", uri, place, lon, lat)
+			}
+		}
+	}
+	for _, uri := range []string{"", "EPSG:4326", "http://www.opengis.net/def/crs/EPSG/0/", "http://www.opengis.net/def/crs/EPSG/0/04326", "http://www.opengis.net/def/crs/EPSG/0/102100", "http://www.opengis.net/def/crs/EPSG/0/1"} {
+		if _, ok := crs.Referred(uri); ok {
+			t.Errorf("%s is known", uri)
+		}
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/geo/crs"
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
@@ -285,8 +286,8 @@ func (p *parser) near() {
 
 // where reads a filter, in the language and the reference system that other parameters name (OGC 19-079r2, section 8).
 func (p *parser) where() {
-	text, lang, crs := p.values["filter"], p.values["filter-lang"], p.values["filter-crs"]
-	if len(text) > 1 || len(lang) > 1 || len(crs) > 1 {
+	text, lang, system := p.values["filter"], p.values["filter-lang"], p.values["filter-crs"]
+	if len(text) > 1 || len(lang) > 1 || len(system) > 1 {
 		return
 	}
 	in := CQL2Text
@@ -296,9 +297,12 @@ func (p *parser) where() {
 			return
 		}
 	}
-	if len(crs) == 1 && crs[0] != CRS84 {
-		p.fault("filter-crs", "%.80q is not %s, the only reference system here", crs[0], CRS84)
-		return
+	positions, ok := crs.Referred(crs.CRS84)
+	if len(system) == 1 {
+		if positions, ok = crs.Referred(system[0]); !ok {
+			p.fault("filter-crs", "%.80q is not known; expected %s or one of the other names in /ogc/collections", system[0], crs.CRS84)
+			return
+		}
 	}
 	if text == nil {
 		if lang != nil {
@@ -306,7 +310,7 @@ func (p *parser) where() {
 		}
 		return
 	}
-	w, err := parseWhere(in, text[0], p.fields)
+	w, err := parseWhere(in, text[0], positions, p.fields)
 	if err != nil {
 		p.fault("filter", "%v", err)
 		_, p.faults[len(p.faults)-1].TooCostly = errors.AsType[*geo.CostError](err)
@@ -578,6 +582,9 @@ func (f *Filter) Values() url.Values {
 	if f.Where != nil {
 		v.Set("filter", f.Where.Text)
 		v.Set("filter-lang", f.Where.Lang)
+		if f.Where.CRS != crs.CRS84 {
+			v.Set("filter-crs", f.Where.CRS)
+		}
 	}
 	return v
 }

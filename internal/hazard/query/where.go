@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/geo/crs"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query/cql"
 )
@@ -19,9 +20,6 @@ const (
 	CQLText  = "cql-text"
 )
 
-// CRS84 is the reference system of all positions: longitude and latitude on WGS 84, in degrees.
-const CRS84 = "http://www.opengis.net/def/crs/OGC/1.3/CRS84"
-
 // Limits of a Where, beside those of package cql: each pattern and each geometry costs time on every hazard.
 const (
 	maxPatterns = 10
@@ -31,11 +29,12 @@ const (
 
 // Where is a condition on the fields of hazards. Make it with parseWhere or NewWhere. It is not altered then.
 type Where struct {
-	// Lang and Text are what it was read from.
-	Lang, Text string
+	// Lang and Text are what it was read from, and CRS names the reference system of its positions.
+	Lang, Text, CRS string
 	// Root has no negations: each condition knows whether it is one.
 	Root     *Cond
-	fields   []Field // that it may name
+	fields   []Field       // that it may name
+	system   crs.Reference // of its positions
 	meets    int
 	patterns int
 }
@@ -101,8 +100,8 @@ type Cond struct {
 	meets   func(geo.Shape) bool
 }
 
-// parseWhere reads a filter on those fields in one of the languages. The error is a *cql.Error, or a *geo.CostError of a geometry.
-func parseWhere(lang, text string, on []Field) (*Where, error) {
+// parseWhere reads a filter on those fields in one of the languages, with positions of a reference system. The error is a *cql.Error, or a *geo.CostError of a geometry.
+func parseWhere(lang, text string, in crs.Reference, on []Field) (*Where, error) {
 	var e cql.Expr
 	var err error
 	if lang == CQL2JSON {
@@ -113,17 +112,23 @@ func parseWhere(lang, text string, on []Field) (*Where, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := NewWhere(e, on)
+	w, err := newWhere(e, in, on)
 	if err != nil {
 		return nil, err
 	}
-	w.Lang, w.Text = lang, text
+	w.Lang, w.Text, w.CRS = lang, text, in.URI
 	return w, nil
 }
 
 // NewWhere gives the names of a filter their meaning, which is one of the fields. The errors are those of parseWhere.
+// Its positions are longitude and latitude.
 func NewWhere(e cql.Expr, on []Field) (*Where, error) {
-	w := &Where{fields: on}
+	in, _ := crs.Referred(crs.CRS84)
+	return newWhere(e, in, on)
+}
+
+func newWhere(e cql.Expr, in crs.Reference, on []Field) (*Where, error) {
+	w := &Where{fields: on, system: in}
 	var err error
 	w.Root, err = w.bind(e, false)
 	if err != nil {
@@ -155,7 +160,7 @@ func (w *Where) And(o *Where) *Where {
 	if w == nil {
 		return o
 	}
-	return &Where{Lang: w.Lang, Text: w.Text + "\n" + o.Text, Root: &Cond{Kind: CondAll, Kids: []*Cond{w.Root, o.Root}}, meets: w.meets + o.meets, patterns: w.patterns + o.patterns}
+	return &Where{Lang: w.Lang, CRS: w.CRS, Text: w.Text + "\n" + o.Text, Root: &Cond{Kind: CondAll, Kids: []*Cond{w.Root, o.Root}}, meets: w.meets + o.meets, patterns: w.patterns + o.patterns}
 }
 
 // constant is a condition that holds always, or never.
@@ -446,31 +451,38 @@ func (w *Where) area(e cql.Meets, not bool) (*Cond, error) {
 		intersects = geo.SurelyIntersects
 	}
 	if b := e.BBox; b != nil {
-		box := geo.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
-		if box.Shape().IsZero() {
-			return nil, e.Where.Fault("a box: west and east from -180 to 180, south and north from -90 to 90, south below north", "")
+		box, area, err := NewBox([4]float64(b), w.system)
+		if err != nil {
+			return nil, e.Where.Fault("a box: "+err.Error(), "")
 		}
-		box = box.BothSides()
-		c.Bounds, c.meets = box, func(s geo.Shape) bool { return meetsBy(intersects, box, s) }
+		if area != nil {
+			c.Bounds, c.meets = area.bounds, func(s geo.Shape) bool { return area.meetsBy(intersects, s) }
+			return c, nil
+		}
+		c.Bounds, c.meets = *box, func(s geo.Shape) bool { return meetsBy(intersects, *box, s) }
 		return c, nil
 	}
-	shape, err := readGeometry(e.Geometry)
+	shape, err := w.readGeometry(e.Geometry)
 	if err != nil {
 		if _, costly := errors.AsType[*geo.CostError](err); costly {
 			return nil, err
 		}
-		return nil, e.Where.Fault("a geometry, longitude before latitude", err.Error())
+		return nil, e.Where.Fault("a geometry, "+w.system.Order(), err.Error())
 	}
 	a := NewShapeArea(shape)
 	c.Bounds, c.meets = a.bounds, func(s geo.Shape) bool { return a.meetsBy(intersects, s) }
 	return c, nil
 }
 
-func readGeometry(g cql.Geometry) (geo.Shape, error) {
-	if g.GeoJSON != "" {
-		return geo.ParseGeoJSON([]byte(g.GeoJSON))
+func (w *Where) readGeometry(g cql.Geometry) (geo.Shape, error) {
+	var to geo.Unproject
+	if !w.system.IsCRS84() {
+		to = w.system.To
 	}
-	return geo.ParseWKT(g.WKT)
+	if g.GeoJSON != "" {
+		return geo.ParseGeoJSONIn([]byte(g.GeoJSON), to)
+	}
+	return geo.ParseWKTIn(g.WKT, to)
 }
 
 // needsShapes reports whether it matters where a hazard is.

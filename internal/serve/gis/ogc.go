@@ -15,6 +15,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/serve/encoded"
@@ -266,14 +267,18 @@ func (a *OGC) ogcItems(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 	if err != nil {
 		return err
 	}
-	if set.Own != nil {
-		return a.Hold(w, r, who, route.CostOfShapes, func(w http.ResponseWriter) error { return a.makeParts(w, r, who, set, values, form, &q) })
+	wants, err := readWanted(set, values)
+	if err != nil {
+		return err
 	}
-	return a.Hold(w, r, who, route.CostOfPage, func(w http.ResponseWriter) error { return a.makeItems(w, r, who, set.ID, values, form, q) })
+	if set.Own != nil {
+		return a.Hold(w, r, who, route.CostOfShapes, func(w http.ResponseWriter) error { return a.makeParts(w, r, who, set, values, form, &q, wants) })
+	}
+	return a.Hold(w, r, who, route.CostOfPage, func(w http.ResponseWriter) error { return a.makeItems(w, r, who, set.ID, values, form, q, wants) })
 }
 
 // makeItems builds a page of features.
-func (a *OGC) makeItems(w http.ResponseWriter, r *http.Request, who *auth.Caller, id string, values url.Values, form string, q query.Query) (err error) {
+func (a *OGC) makeItems(w http.ResponseWriter, r *http.Request, who *auth.Caller, id string, values url.Values, form string, q query.Query, wants wanted) (err error) {
 	wish, err := a.Wish(r, values)
 	if err != nil {
 		return err
@@ -305,8 +310,7 @@ func (a *OGC) makeItems(w http.ResponseWriter, r *http.Request, who *auth.Caller
 		route.SetLanguages(w, f.Reader.Used())
 	}
 	sayLinks(w, links())
-	w.Header().Set("Content-Type", ogc.GeoJSON)
-	return route.Answer(w, r, encoded.NewBody(body.Bytes(), f.Restricted))
+	return wants.answer(w, r, body.Bytes(), f.Restricted)
 }
 
 // sayLinks sets the Link header (RFC 8288).
@@ -340,13 +344,17 @@ func (a *OGC) ogcQuery(r *http.Request, set *ogc.Set, values url.Values) (query.
 	ours := url.Values{}
 	var equals []*query.Where
 	known := []string{"bbox", "datetime", "limit", "cursor", "filter", "filter-lang", "filter-crs"}
+	other := append(wantedParameters, "bbox-crs", "f", route.LangParameter) // which others read
+	if set.Own == nil {
+		other = append(other, "sortby")
+	}
 	if set.OfHazards {
 		known = append(known, "q", "possible")
 	}
 	parameters, fields := set.Parameters(), set.Queryables()
 	for name, list := range values {
 		switch to, isFilter := parameters[name]; {
-		case name == "f" || name == route.LangParameter:
+		case slices.Contains(other, name):
 		case isFilter:
 			ours[to] = list
 		case slices.Contains(known, name):
@@ -357,8 +365,9 @@ func (a *OGC) ogcQuery(r *http.Request, set *ogc.Set, values url.Values) (query.
 				for property := range parameters {
 					known = append(known, property)
 				}
+				known = append(known, other...)
 				slices.Sort(known)
-				return query.Query{}, route.BadParameter(name, "is neither a parameter nor a property in queryables; these are known here: %s, f, lang", strings.Join(known, ", "))
+				return query.Query{}, route.BadParameter(name, "is neither a parameter nor a property in queryables; these are known here: %s", strings.Join(known, ", "))
 			}
 			if len(list) > 1 {
 				return query.Query{}, route.Repeated(name, len(list))
@@ -385,6 +394,13 @@ func (a *OGC) ogcQuery(r *http.Request, set *ogc.Set, values url.Values) (query.
 		}
 		ours.Set("bbox", strings.Join([]string{corners[0], corners[1], corners[3], corners[4]}, ","))
 	}
+	box, area, err := readBox(values, ours)
+	if err != nil {
+		return query.Query{}, err
+	}
+	if err := readSort(values, ours); err != nil {
+		return query.Query{}, err
+	}
 	q, faults := query.ParseOn(fields, ours)
 	if faults != nil {
 		for i := range faults {
@@ -395,6 +411,9 @@ func (a *OGC) ogcQuery(r *http.Request, set *ogc.Set, values url.Values) (query.
 			}
 		}
 		return q, faults
+	}
+	if box != nil || area != nil {
+		q.Box, q.Area = box, area
 	}
 	slices.SortFunc(equals, func(a, b *query.Where) int { return strings.Compare(a.Text, b.Text) }) // cursors contain the text, so its order must be fixed
 	for _, w := range equals {
@@ -412,12 +431,20 @@ func (a *OGC) ogcItem(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 	if err != nil {
 		return err
 	}
-	form, err := a.ogcDocument(r)
+	values, err := route.Parameters(r, append(wantedParameters, "f", route.LangParameter)...)
+	if err != nil {
+		return err
+	}
+	form, err := ogcForm(r, values)
+	if err != nil {
+		return err
+	}
+	wants, err := readWanted(set, values)
 	if err != nil {
 		return err
 	}
 	if set.Own != nil {
-		return a.ogcPart(w, r, who, set, form)
+		return a.ogcPart(w, r, who, set, form, wants)
 	}
 	now := a.Now()
 	v := a.Live.View(now)
@@ -450,6 +477,48 @@ func (a *OGC) ogcItem(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", ogc.GeoJSON)
-	return route.Answer(w, r, encoded.NewBody(body.Bytes(), false))
+	return wants.answer(w, r, body.Bytes(), false)
+}
+
+// readBox takes the box of a search in another reference system than CRS84 out of its parameters.
+func readBox(values, ours url.Values) (*geo.Box, *query.Area, error) {
+	if len(values["bbox-crs"]) > 1 {
+		return nil, nil, route.Repeated("bbox-crs", len(values["bbox-crs"]))
+	}
+	system, err := referred(values, "bbox-crs")
+	if err != nil || system.IsCRS84() || len(values["bbox"]) != 1 {
+		return nil, nil, err
+	}
+	var corners [4]float64
+	list := strings.Split(ours.Get("bbox"), ",")
+	for i, text := range list {
+		n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		if err != nil || len(list) != len(corners) {
+			return nil, nil, route.BadParameter("bbox", "%.80q is not four or six numbers, separated by commas", values.Get("bbox"))
+		}
+		corners[i] = n
+	}
+	box, area, err := query.NewBox(corners, system)
+	if err != nil {
+		return nil, nil, route.BadParameter("bbox", "%.80q: expected %v", values.Get("bbox"), err)
+	}
+	ours.Del("bbox")
+	return box, area, nil
+}
+
+// readSort reads sortby: a property, with - before it for the greatest first.
+func readSort(values, ours url.Values) error {
+	if !values.Has("sortby") {
+		return nil
+	}
+	if len(values["sortby"]) > 1 {
+		return route.Repeated("sortby", len(values["sortby"]))
+	}
+	text := values.Get("sortby")
+	by, known := ogc.SortOf(text)
+	if !known {
+		return route.BadParameter("sortby", "%.60q is not one of %s, or measurements.magnitude and the like; only one is possible", text, strings.Join(ogc.Sorts(), ", "))
+	}
+	ours.Set("sort", by)
+	return nil
 }

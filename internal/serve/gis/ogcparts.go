@@ -21,7 +21,6 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/lang"
-	"github.com/hazardd/hazardd/internal/serve/encoded"
 	"github.com/hazardd/hazardd/internal/serve/gis/ogc"
 	pages "github.com/hazardd/hazardd/internal/serve/page"
 	"github.com/hazardd/hazardd/internal/serve/read"
@@ -295,7 +294,7 @@ func partCursor(text string) (hazardID int64, id string, err error) {
 }
 
 // makeParts builds a page of features that are not hazards, as of now.
-func (a *OGC) makeParts(w http.ResponseWriter, r *http.Request, who *auth.Caller, set *ogc.Set, values url.Values, form string, q *query.Query) error {
+func (a *OGC) makeParts(w http.ResponseWriter, r *http.Request, who *auth.Caller, set *ogc.Set, values url.Values, form string, q *query.Query, wants wanted) error {
 	wish, err := a.Wish(r, values)
 	if err != nil {
 		return err
@@ -344,6 +343,7 @@ func (a *OGC) makeParts(w http.ResponseWriter, r *http.Request, who *auth.Caller
 		a.SetCoverage(w, q)
 	}
 	a.SetView(w, v, now)
+	w.Header().Set("Last-Modified", v.At().Time().Format(http.TimeFormat))
 	links := ogc.PageLinks(base, set.ID, values, cursor)
 	restricted := set.ID == ogc.Products && v.Audience(who.Orgs) != ""
 	if form == ogc.HTML {
@@ -358,8 +358,7 @@ func (a *OGC) makeParts(w http.ResponseWriter, r *http.Request, who *auth.Caller
 	fmt.Fprintf(&body, `],"numberMatched":%d,"numberReturned":%d,"timeStamp":"%s","links":%s}`, matched, returned, now, tail)
 	route.SetLanguages(w, reader.Used())
 	sayLinks(w, links)
-	w.Header().Set("Content-Type", ogc.GeoJSON)
-	return route.Answer(w, r, encoded.NewBody(body.Bytes(), restricted))
+	return wants.answer(w, r, body.Bytes(), restricted)
 }
 
 // row returns a part as a row of a table.
@@ -379,7 +378,7 @@ func (p *part) row(set *ogc.Set, reader *lang.Reader) (row []pages.Cell) {
 }
 
 // ogcPart serves one feature that is not a hazard.
-func (a *OGC) ogcPart(w http.ResponseWriter, r *http.Request, who *auth.Caller, set *ogc.Set, form string) error {
+func (a *OGC) ogcPart(w http.ResponseWriter, r *http.Request, who *auth.Caller, set *ogc.Set, form string, wants wanted) error {
 	wish, err := a.Wish(r, r.URL.Query())
 	if err != nil {
 		return err
@@ -421,6 +420,5 @@ func (a *OGC) ogcPart(w http.ResponseWriter, r *http.Request, who *auth.Caller, 
 		return err
 	}
 	route.SetLanguages(w, reader.Used())
-	w.Header().Set("Content-Type", ogc.GeoJSON)
-	return route.Answer(w, r, encoded.NewBody(body.Bytes(), restricted))
+	return wants.answer(w, r, body.Bytes(), restricted)
 }

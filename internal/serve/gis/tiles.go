@@ -86,6 +86,8 @@ func (a *VectorTiles) Routes() {
 	a.Readable("GET /ogc/tiles/{tileset}", a.tileDocument(func(base string) any { return ogc.TilesetOf(base) }))
 	a.Readable("GET /ogc/tiles/{tileset}/{z}/{y}/{x}", a.ogcTile)
 	a.Readable("GET /ogc/tileMatrixSets", a.tileDocument(func(base string) any { return ogc.TileMatrixSets(base) }))
+	a.Readable("GET /ogc/styles", a.tileDocument(func(base string) any { return ogc.Styles(base) }))
+	a.Readable("GET /ogc/styles/{style}", a.tileDocument(func(base string) any { return ogc.Style(base) }))
 	a.Readable("GET /ogc/tileMatrixSets/{tileset}", a.tileDocument(func(string) any { return ogc.Quad() }))
 }
 
@@ -352,6 +354,12 @@ func (a *VectorTiles) tileDocument(document func(base string) any) route.Protect
 			if err := knownTileset(r); err != nil {
 				return err
 			}
+		}
+		if strings.Contains(r.Pattern, "{style}") {
+			if id := r.PathValue("style"); id != ogc.DangerStyle {
+				return &route.Problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("there is no style %.40q; expected %s", id, ogc.DangerStyle)}
+			}
+			w.Header().Set("Content-Type", ogc.MapboxStyle)
 		}
 		return route.AnswerJSON(w, r, document(a.Base(r)), false)
 	}

@@ -10,11 +10,13 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/lang/words"
@@ -61,6 +63,7 @@ func (a *Lists) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	}
 	o := a.documentOf(r, f)
 	o.Title, o.Updated = "Active hazards", v.At()
+	w.Header().Set("Last-Modified", v.At().Time().Format(http.TimeFormat))
 	body, err := a.lists.Form(v, f.String()+saidFor(o.Language, o.At), filter, who.Orgs, wish, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
 		// The first request may be canceled while others still wait for the body.
 		return a.Encode(context.WithoutCancel(r.Context()), out, a.Store.Log, f, o, list)
@@ -92,9 +95,28 @@ func saidFor(l *words.Language, at hazard.Instant) string {
 // the request has a read key, the link contains that key and the answer is private.
 func (a *Lists) answerLink(w http.ResponseWriter, r *http.Request) error {
 	list := strings.TrimPrefix(a.documentOf(r, format.KML).Self, a.BaseURL)
+	path, query, _ := strings.Cut(list, "?")
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return err
+	}
+	const title = "Active hazards"
+	body := format.NetworkLink(title, a.Base(r)+list, linkEvery)
+	if !slices.ContainsFunc([]string{"bbox", "near", "intersects", "limit", "cursor"}, values.Has) {
+		// What is only known to be somewhere in a country there is shown, too.
+		values.Set("possible", "true")
+		values.Set("limit", linkLimit)
+		body = format.RegionLinks(title, func(b geo.Box) string {
+			values.Set("bbox", fmt.Sprintf("%g,%g,%g,%g", b.West, b.South, b.East, b.North))
+			return a.Base(r) + path + "?" + values.Encode()
+		}, linkEvery)
+	}
 	sendAs(w, format.KML, false, "hazards-link")
-	return route.Answer(w, r, encoded.NewBody(format.NetworkLink("Active hazards", a.Base(r)+list, linkEvery), route.Keyed(r) != nil))
+	return route.Answer(w, r, encoded.NewBody(body, route.Keyed(r) != nil))
 }
+
+// linkLimit is the most hazards of a page of a region; a globe reads the next page by itself.
+const linkLimit = "250"
 
 // hazardForm serves one hazard in a format other than JSON.
 func (a *Lists) hazardForm(w http.ResponseWriter, r *http.Request, f format.Format, v *view.View, h *hazard.Hazard, products int, who *auth.Caller, now hazard.Instant) error {

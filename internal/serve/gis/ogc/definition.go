@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hazardd/hazardd/internal/geo/crs"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
 )
@@ -32,6 +33,9 @@ func Definition(base string) any {
 	}
 	one := func(name, description string, schema object) object {
 		return object{"name": name, "in": "query", "description": description, "style": "form", "explode": false, "schema": schema} // as required by requirements 18 and 25
+	}
+	reference := func(name, description string) object {
+		return one(name, description, object{"type": "string", "format": "uri", "enum": crs.References(), "default": crs.CRS84})
 	}
 	answer := func(description, mediaType, schema string) object {
 		return object{"description": description, "content": object{mediaType: object{"schema": object{"$ref": "#/components/schemas/" + schema}}, HTML: object{"schema": object{"type": "string"}}}}
@@ -63,9 +67,12 @@ func Definition(base string) any {
 	// path that they read.
 	for _, s := range Sets() {
 		path, name := "/collections/"+s.ID, camel(s.ID)
-		parameters := []any{ref("bbox"), ref("datetime"), ref("limit"), ref("filter"), ref("filter-lang"), ref("filter-crs"), ref("cursor"), f}
+		parameters := []any{ref("bbox"), ref("datetime"), ref("limit"), ref("filter"), ref("filter-lang"), ref("filter-crs"), ref("cursor"), ref("crs"), ref("bbox-crs"), ref("properties"), ref("skipGeometry"), f}
 		if s.OfHazards {
 			parameters = append(parameters, ref("q"), ref("possible"))
+		}
+		if s.Own == nil {
+			parameters = append(parameters, ref("sortby"))
 		}
 		for _, property := range slices.Sorted(maps.Keys(s.Parameters())) {
 			parameters = append(parameters, ref(property))
@@ -85,12 +92,12 @@ func Definition(base string) any {
 		paths[path+"/items"] = get("items"+name, "Features of the collection: "+s.Title, parameters, answer("A page of features", GeoJSON, "features"))
 		paths[path+"/queryables"] = get("queryables"+name, "What filters of the collection may ask about: "+s.Title, []any{f}, answer("A JSON Schema", Schema, "queryables"))
 		paths[path+"/schema"] = get("schema"+name, "What features of the collection are: "+s.Title, []any{f}, answer("A JSON Schema", Schema, "schema"))
-		paths[path+"/items/{"+item+"}"] = get("item"+name, "One feature of the collection: "+s.Title, []any{ref(item), f}, answer("The feature", GeoJSON, "feature"))
+		paths[path+"/items/{"+item+"}"] = get("item"+name, "One feature of the collection: "+s.Title, []any{ref(item), ref("crs"), ref("properties"), ref("skipGeometry"), f}, answer("The feature", GeoJSON, "feature"))
 	}
 	return object{
 		"openapi": "3.0.3",
 		"info": object{"title": "hazardd features", "version": "1.0.0",
-			"description": "Hazards and what belongs to them as OGC API – Features – Parts 1 and 3. The whole service is described at " + base + "/openapi.json."},
+			"description": "Hazards and what belongs to them as OGC API – Features – Parts 1, 2 and 3. The whole service is described at " + base + "/openapi.json."},
 		"servers":  []object{{"url": base + "/ogc"}},
 		"tags":     []object{{"name": "features"}},
 		"paths":    paths,
@@ -101,7 +108,7 @@ func Definition(base string) any {
 			"parameters": object{
 				"uuid":        object{"name": "uuid", "in": "path", "required": true, "description": "UUID or number of a hazard.", "schema": text},
 				"feature":     object{"name": "feature", "in": "path", "required": true, "description": "Id of a feature.", "schema": text},
-				"bbox":        object{"name": "bbox", "in": "query", "description": "West, south, east, north in degrees (CRS84); with six numbers the heights are not looked at. West above east crosses the antimeridian.", "style": "form", "explode": false, "schema": object{"type": "array", "minItems": 4, "maxItems": 6, "items": object{"type": "number"}}},
+				"bbox":        object{"name": "bbox", "in": "query", "description": "West, south, east, north in degrees (CRS84), or the lower and the upper corner in bbox-crs; with six numbers the heights are not looked at. West above east crosses the antimeridian.", "style": "form", "explode": false, "schema": object{"type": "array", "minItems": 4, "maxItems": 6, "items": object{"type": "number"}}},
 				"possible":    one("possible", "With a place: also hazards that are only known to be somewhere in a region or country there (place_kind region or country).", object{"type": "boolean", "default": false}),
 				"datetime":    one("datetime", "A moment or an interval (RFC 3339), open with .. at either end: features whose time meets it.", text),
 				"limit":       one("limit", "The most features of a page. More than 1000 is 1000.", object{"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}),
@@ -114,7 +121,12 @@ func Definition(base string) any {
 				"filter":      one("filter", "A condition on the properties that queryables lists, in CQL2.", text),
 				// The last name is from a draft: if it is there, GDAL leaves filters to the server.
 				"filter-lang":     one("filter-lang", "The language of the filter.", object{"type": "string", "enum": []string{query.CQL2Text, query.CQL2JSON, query.CQLText}, "default": query.CQL2Text}),
-				"filter-crs":      one("filter-crs", "The reference system of positions in the filter.", object{"type": "string", "format": "uri", "enum": []string{crs84}, "default": crs84}),
+				"filter-crs":      one("filter-crs", "The reference system of positions in the filter.", object{"type": "string", "format": "uri", "enum": crs.References(), "default": crs.CRS84}),
+				"crs":             reference("crs", "The reference system of positions in the answer, in its order of axes."),
+				"bbox-crs":        reference("bbox-crs", "The reference system of bbox, in its order of axes."),
+				"properties":      several("properties", "The properties of features in the answer; without it all.", text),
+				"skipGeometry":    one("skipGeometry", "The geometry of features in the answer is null.", object{"type": "boolean", "default": false}),
+				"sortby":          one("sortby", "The order: a property, with - before it for the greatest first. "+strings.Join(Sorts(), ", ")+"; or measurements.magnitude and the like.", text),
 				"cursor":          one("cursor", "Where the page begins: as the link to it says.", text),
 				"tileMatrixSetId": object{"name": "tileMatrixSetId", "in": "path", "required": true, "schema": enum([]string{WebMercatorQuad})},
 				"tileMatrix":      object{"name": "tileMatrix", "in": "path", "required": true, "description": "The zoom.", "schema": enum(zooms())},
