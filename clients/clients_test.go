@@ -228,6 +228,8 @@ func (w *world) client(t *testing.T, c *testCase) *client.Client {
 		o.Password = "wrong wrong wrong"
 	case "nowhere":
 		base = "http://127.0.0.1:9"
+	case "editor":
+		o.Username = "editor"
 	case "refused":
 		o.Token = "a.b.c"
 	case "refresh":
@@ -305,6 +307,8 @@ func (w *world) run(t *testing.T, c *testCase) (names []string, n int64, err err
 			}
 			names = append(names, change.Type)
 		}
+	case "writes":
+		return w.writes(ctx, from)
 	case "changes":
 		for _, err := range from.Changes(ctx, *c.After) {
 			return nil, 0, err
@@ -342,9 +346,49 @@ func (w *world) run(t *testing.T, c *testCase) (names []string, n int64, err err
 	return names, n, err
 }
 
+// writes does what the case "writes" of the other clients does.
+func (w *world) writes(ctx context.Context, c *client.Client) ([]string, int64, error) {
+	made, err := c.CreateHazard(ctx, client.NewHazard{HazardName: "Made here", TypeID: "STORM", SeverityID: "WATCH", Latitude: 1, Longitude: 2})
+	if err != nil {
+		return nil, 0, err
+	}
+	note, errNote := c.CreateProduct(ctx, made.UUID, client.NewProduct{Title: "Note", ProductType: "TEXT_PRODUCT", Data: "d"})
+	named, errNamed := c.PatchHazard(ctx, made.UUID, client.Fields{"hazard_Name": "Named here"})
+	better, errBetter := c.PatchProduct(ctx, note.UUID, client.Fields{"title": "Better note"})
+	errDeleted := c.DeleteProduct(ctx, note.UUID)
+	left, errLeft := c.Products(ctx, made.UUID)
+	over, errOver := c.PatchHazard(ctx, made.UUID, client.Fields{"status": "E"})
+	return []string{made.HazardName, named.HazardName, note.Title, better.Title, fmt.Sprint(len(left.Items)), over.Status}, 0,
+		errors.Join(errNote, errNamed, errBetter, errDeleted, errLeft, errOver)
+}
+
 func TestPython(t *testing.T) {
 	w := others(t, "python3")
 	runOthers(t, w, "python", "python3", "-W", "error", "-B", "-m", "unittest", "discover", "-s", "tests", "-t", ".")
+}
+
+// pip makes a wheel of the client, and installs it from the file.
+func TestThePythonWheel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs pip")
+	}
+	const python = "/usr/bin/python3" // Debian's, for which it has packages of pip and wheel
+	if err := exec.CommandContext(t.Context(), python, "-c", "import setuptools, wheel, pip").Run(); err != nil {
+		t.Skip("python3-pip and python3-wheel are not installed")
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir+"/client", os.DirFS("python")); err != nil { // pip writes into it
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", dir, dir + "/client"},
+		{"-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", "--root-user-action=ignore", "--target", dir + "/installed", dir + "/hazardd-0.1.0-py3-none-any.whl"},
+		{"-c", "import sys; sys.path.insert(0, sys.argv[1]); import hazardd, importlib.metadata as m; assert hazardd.__file__.startswith(sys.argv[1]) and m.version('hazardd') == '0.1.0'; hazardd.Client('http://127.0.0.1')", dir + "/installed"},
+	} {
+		if out, err := exec.CommandContext(t.Context(), python, args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
 }
 
 func TestTypeScript(t *testing.T) {

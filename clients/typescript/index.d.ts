@@ -73,7 +73,7 @@ export interface State {
 }
 
 export type Kind =
-  | "unauthorized" | "forbidden" | "not found" | "invalid" | "conflict" | "stale" | "reset" | "too large" | "limited" | "unavailable" | "network" | "answer";
+  | "unauthorized" | "forbidden" | "not found" | "invalid" | "conflict" | "stale" | "reset" | "too large" | "limited" | "unavailable" | "network" | "answer" | "waits";
 
 export class HazarddError extends Error {
   readonly kind: Kind;
@@ -122,5 +122,18 @@ export class Client {
   events(after?: number, filter?: Filter, call?: Call): AsyncGenerator<Event, void, void>;
   /** A ticket that opens one event stream within a minute, without a token: for EventSource. */
   ticket(after?: number, filter?: Filter, call?: Call): Promise<{ ticket: string; expires: string; url: string }>;
+  /** Makes a hazard. Without a uuid it gets one here, so that the same request sent again makes nothing. A write that waits for a second person is the error "waits". */
+  createHazard(fields: Partial<Hazard>, call?: Call): Promise<Hazard>;
+  /** Changes what is named, and leaves the rest; null sets the default. */
+  patchHazard(hazard: string | number, fields: Record<string, unknown>, call?: Call): Promise<Hazard>;
+  /** Ends a hazard, as it is over. */
+  endHazard(hazard: string | number, call?: Call): Promise<Hazard>;
+  /** Withdraws a hazard that was false; everybody is told so, and why. */
+  retractHazard(hazard: string | number, reason: string, call?: Call): Promise<Hazard>;
+  /** Makes a folder, a text or a link of a hazard. */
+  createProduct(hazard: string | number, fields: Partial<Product>, call?: Call): Promise<Product>;
+  patchProduct(product: string | number, fields: Record<string, unknown>, call?: Call): Promise<Product>;
+  /** Deletes a product; a folder must be empty. */
+  deleteProduct(product: string | number, call?: Call): Promise<void>;
   logout(): Promise<void>;
 }

@@ -108,6 +108,34 @@ export class Client {
     return decode(await this.#send("POST", "/events/tickets", { ...filter, after }, signal));
   }
 
+  createHazard(fields, { signal } = {}) {
+    return this.#write("POST", "/hazards", { uuid: crypto.randomUUID(), ...fields }, signal);
+  }
+
+  patchHazard(hazard, fields, { signal } = {}) {
+    return this.#write("PATCH", path("hazards", hazard), fields, signal);
+  }
+
+  endHazard(hazard, call) {
+    return this.patchHazard(hazard, { status: "E" }, call);
+  }
+
+  retractHazard(hazard, reason, { signal } = {}) {
+    return this.#write("POST", path("hazards", hazard, "retract"), { reason }, signal);
+  }
+
+  createProduct(hazard, fields, { signal } = {}) {
+    return this.#write("POST", path("hazards", hazard, "products"), { uuid: crypto.randomUUID(), ...fields }, signal);
+  }
+
+  patchProduct(product, fields, { signal } = {}) {
+    return this.#write("PATCH", path("products", product), fields, signal);
+  }
+
+  async deleteProduct(product, { signal } = {}) {
+    await this.#send("DELETE", path("products", product), {}, signal);
+  }
+
   async logout() {
     const refreshToken = this.#refresh;
     this.#token = this.#refresh = "";
@@ -117,6 +145,12 @@ export class Client {
   async #json(path, parameters, signal) {
     const answer = await this.#send("GET", path, parameters, signal);
     return { body: await decode(answer), headers: answer.headers };
+  }
+
+  async #write(method, path, fields, signal) {
+    const answer = await this.#send(method, path, {}, signal, false, fields);
+    if (answer.status === 202) throw new HazarddError("waits", `the change waits for a second person: ${answer.headers.get("Location") ?? ""}`, { status: 202, title: "Accepted" });
+    return decode(answer);
   }
 
   async #list(path, parameters, signal) {
@@ -139,7 +173,7 @@ export class Client {
     }
   }
 
-  async #send(method, path, parameters, signal, stream = false) {
+  async #send(method, path, parameters, signal, stream = false, body = undefined) {
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(parameters)) {
       if (value !== undefined && value !== null && value !== "") query.set(name, text(value));
@@ -148,7 +182,7 @@ export class Client {
     for (let refused = "", until = performance.now() + this.#patience;;) {
       const token = await this.#access(refused, signal);
       try {
-        return await this.#open(method, address, undefined, token, signal, stream);
+        return await this.#open(method, address, body, token, signal, stream);
       } catch (e) {
         if (!(e instanceof HazarddError)) throw e;
         if (e.kind === "unauthorized" && token && !refused && this.#canRenew()) {

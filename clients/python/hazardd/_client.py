@@ -12,6 +12,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+import uuid
 from collections.abc import Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -28,7 +29,7 @@ _KINDS = {400: "invalid", 401: "unauthorized", 403: "forbidden", 404: "not found
 
 class Error(Exception):
     """What went wrong. kind is one of unauthorized, forbidden, not found, invalid, conflict, stale, reset, too large, limited,
-    unavailable, network, answer; status is that of HTTP, 0 if there was no answer; retry_after is in seconds."""
+    unavailable, network, answer, waits; status is that of HTTP, 0 if there was no answer; retry_after is in seconds."""
 
     def __init__(self, kind: str, detail: str, status: int = 0, title: str = "", errors: list[dict[str, str]] | None = None, retry_after: float = 0.0):
         self.kind, self.status, self.title, self.detail, self.errors, self.retry_after = kind, status, title, detail, errors or [], retry_after
@@ -141,6 +142,37 @@ class Client:
         with self._send("POST", "/events/tickets", {**filter, "after": after}) as response:
             return _decode(response)
 
+    # What can be written, by an editor. Fields have the names of the interface. A write that waits for a second person is the error "waits".
+
+    def create_hazard(self, **fields: Any) -> dict[str, Any]:
+        """Makes a hazard. Without a uuid it gets one here, so that the same request sent again makes nothing."""
+        return self._write("POST", "/hazards", {"uuid": str(uuid.uuid4()), **fields})
+
+    def patch_hazard(self, hazard: str | int, **fields: Any) -> dict[str, Any]:
+        """Changes what is named, and leaves the rest; None sets the default."""
+        return self._write("PATCH", _path("hazards", hazard), fields)
+
+    def end_hazard(self, hazard: str | int) -> dict[str, Any]:
+        """Ends a hazard, as it is over."""
+        return self.patch_hazard(hazard, status="E")
+
+    def retract_hazard(self, hazard: str | int, reason: str) -> dict[str, Any]:
+        """Withdraws a hazard that was false; everybody is told so, and why."""
+        return self._write("POST", _path("hazards", hazard, "retract"), {"reason": reason})
+
+    def create_product(self, hazard: str | int, **fields: Any) -> dict[str, Any]:
+        """Makes a folder, a text or a link of a hazard."""
+        return self._write("POST", _path("hazards", hazard, "products"), {"uuid": str(uuid.uuid4()), **fields})
+
+    def patch_product(self, product: str | int, **fields: Any) -> dict[str, Any]:
+        """Changes what is named of a product."""
+        return self._write("PATCH", _path("products", product), fields)
+
+    def delete_product(self, product: str | int) -> None:
+        """Deletes a product; a folder must be empty."""
+        with self._send("DELETE", _path("products", product), {}):
+            pass
+
     def logout(self) -> None:
         """Ends the session."""
         with self._turn:
@@ -154,6 +186,12 @@ class Client:
     def _json(self, path: str, parameters: dict[str, Any]) -> tuple[Any, Any]:
         with self._send("GET", path, parameters) as response:
             return _decode(response), response.headers
+
+    def _write(self, method: str, path: str, fields: dict[str, Any]) -> dict[str, Any]:
+        with self._send(method, path, {}, body=fields) as response:
+            if response.status == 202:
+                raise Error("waits", "the change waits for a second person: " + (response.headers.get("Location") or ""), 202, "Accepted")
+            return _decode(response)
 
     def _list(self, path: str, parameters: dict[str, Any]) -> tuple[Records[dict[str, Any]], str]:
         items, headers = self._json(path, parameters)
@@ -178,14 +216,14 @@ class Client:
                 raise Error("answer", "the next page does not lead on")
             parameters[place] = at
 
-    def _send(self, method: str, path: str, parameters: dict[str, Any], stream: bool = False) -> Any:
+    def _send(self, method: str, path: str, parameters: dict[str, Any], stream: bool = False, body: Any = None) -> Any:
         query = urllib.parse.urlencode({name: _text(value) for name, value in parameters.items() if value is not None and value != ""})
         url = self._address + self._prefix + path + ("?" + query if query else "")
         refused, until = "", time.monotonic() + self._patience
         while True:
             token = self._access(refused)
             try:
-                return self._open(method, url, None, token, _QUIET if stream else self._timeout)
+                return self._open(method, url, body, token, _QUIET if stream else self._timeout)
             except Error as e:
                 if e.kind == "unauthorized" and token and not refused and self._can_renew():
                     refused = token

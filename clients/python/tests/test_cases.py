@@ -21,7 +21,7 @@ def control(what: str) -> str:
 
 def client(case: dict) -> hazardd.Client:
     world, login = json.loads(control("world")), case.get("login", "")
-    url, by = world["url"], {"username": "reader", "password": world["password"]}
+    url, by = world["url"], {"username": "editor" if login == "editor" else "reader", "password": world["password"]}
     if login == "wrong":
         by["password"] = "wrong wrong wrong"
     elif login == "nowhere":
@@ -55,6 +55,12 @@ def run(case: dict) -> object:
             return [name(p) for p in c.products(hazard)]
         case "hazardChanges":
             return [name(p) for p in c.hazard_changes(hazard)]
+        case "writes":
+            made = c.create_hazard(hazard_Name="Made here", type_ID="STORM", severity_ID="WATCH", latitude=1, longitude=2)
+            note = c.create_product(made["uuid"], title="Note", product_Type="TEXT_PRODUCT", data="d")
+            names = [name(made), name(c.patch_hazard(made["uuid"], hazard_Name="Named here")), name(note), name(c.patch_product(note["uuid"], title="Better note"))]
+            c.delete_product(note["uuid"])
+            return [*names, str(len(c.products(made["uuid"]))), c.end_hazard(made["uuid"])["status"]]
         case "changes":
             return [name(p) for p in c.changes(case["after"])]
         case "events":

@@ -16,7 +16,7 @@ async function control(what) {
 
 async function client({ login, page = 100 }) {
   const world = JSON.parse(await control("world"));
-  let { url } = world, by = { username: "reader", password: world.password };
+  let { url } = world, by = { username: login === "editor" ? "editor" : "reader", password: world.password };
   if (login === "wrong") by.password = "wrong wrong wrong";
   if (login === "nowhere") url = "http://127.0.0.1:9";
   if (login === "refused") by.token = "a.b.c";
@@ -43,6 +43,13 @@ async function run(one) {
     case "hazard": return [nameOf(await c.hazard(id))];
     case "products": return all(await c.products(id));
     case "hazardChanges": return all(c.hazardChanges(id));
+    case "writes": {
+      const made = await c.createHazard({ hazard_Name: "Made here", type_ID: "STORM", severity_ID: "WATCH", latitude: 1, longitude: 2 });
+      const note = await c.createProduct(made.uuid, { title: "Note", product_Type: "TEXT_PRODUCT", data: "d" });
+      const names = [made, await c.patchHazard(made.uuid, { hazard_Name: "Named here" }), note, await c.patchProduct(note.uuid, { title: "Better note" })].map(nameOf);
+      await c.deleteProduct(note.uuid);
+      return [...names, String((await c.products(made.uuid)).length), (await c.endHazard(made.uuid)).status];
+    }
     case "changes": return all(c.changes(one.after));
     case "events": {
       const told = [], after = one.after ?? (await c.active()).change;
