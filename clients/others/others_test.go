@@ -48,6 +48,13 @@ func TestTheOfficialSDKOfMCP(t *testing.T) {
 	run(t, "mcp.test.mjs", "HAZARDD_URL="+s.URL(), "HAZARDD_TOKEN="+s.Token("reader"), "HAZARDD_PASSWORD="+server.Password, "HAZARDD="+program, "HAZARDD_HAZARD="+strconv.FormatInt(h.ID, 10))
 }
 
+func TestGeneratorsOfTypeScript(t *testing.T) {
+	test.Slow(t)
+	installed(t, ".")
+	s := server.Serve(t)
+	run(t, "generators.test.mjs", "HAZARDD_URL="+s.URL(), "HAZARDD_TOKEN="+s.Token("red"))
+}
+
 // manyHazards fills a service with more hazards than fit one page of a layer, of which the first areas
 // have an area. It returns the variables for scripts.
 func manyHazards(t *testing.T, points, areas int) []string {

@@ -163,7 +163,7 @@ func (a *OGC) partsOf(ctx context.Context, set *ogc.Set, v *view.View, h *hazard
 	switch set.ID {
 	case ogc.Points:
 		place := geo.Place(h.Longitude, h.Latitude)
-		list = []part{{hazard: h, id: h.UUID.String(), own: query.Own{}, place: place, geometry: place.GeoJSON(), from: h.Start, to: life}}
+		list = []part{{hazard: h, id: h.UUID.String(), own: query.Own{"title": h.Name}, place: place, geometry: place.GeoJSON(), from: h.Start, to: life}}
 	case ogc.Areas:
 		for _, ref := range h.Areas {
 			shapes, err := a.Store.Hazards.Shapes(ctx, []hazard.AreaRef{ref})
@@ -261,12 +261,21 @@ type partFeature struct {
 	Properties jsontext.Value `json:"properties"`
 }
 
+// said returns the hazard of a part in the reader's language; nil if there is none.
+func (p *part) said(set *ogc.Set, reader *lang.Reader) *hazard.Hazard {
+	if p.hazard == nil {
+		return nil
+	}
+	h := reader.Of(p.hazard)
+	if set.ID == ogc.Points {
+		p.own["title"] = h.Name
+	}
+	return h
+}
+
 // write writes a part in the reader's language.
 func (p *part) write(out *bytes.Buffer, set *ogc.Set, reader *lang.Reader, links []format.Link) error {
-	h := p.hazard
-	if h != nil {
-		h = reader.Of(h)
-	}
+	h := p.said(set, reader)
 	properties := jsontext.Value("{")
 	for i, f := range set.Properties() {
 		if i > 0 {
@@ -363,10 +372,7 @@ func (a *OGC) makeParts(w http.ResponseWriter, r *http.Request, who *auth.Caller
 
 // row returns a part as a row of a table.
 func (p *part) row(set *ogc.Set, reader *lang.Reader) (row []pages.Cell) {
-	h := p.hazard
-	if h != nil {
-		h = reader.Of(h)
-	}
+	h := p.said(set, reader)
 	for _, f := range set.Properties() {
 		text := ""
 		if v := p.own.Value(&f, h); v != nil {

@@ -85,7 +85,8 @@ var sets = sync.OnceValue(func() []Set {
 	return []Set{
 		{ID: ActiveHazards, Title: "Active hazards", Description: "The hazards that go on at this moment. Nothing past its end is among them.", OfHazards: true},
 		{ID: Hazards, Title: "Hazards", Description: "All hazards that are known, active and over.", OfHazards: true},
-		{ID: Points, Title: "Points of active hazards", Description: "The point of each active hazard, whether it has an area or not: for programs that draw one kind of geometry in a layer.", OfHazards: true, Own: []query.Field{id}},
+		{ID: Points, Title: "Points of active hazards", Description: "The point of each active hazard, whether it has an area or not: for programs that draw one kind of geometry in a layer.", OfHazards: true,
+			Own: []query.Field{id, {Name: "title", Title: "Name of the hazard, for programs that look for a title"}}},
 		{ID: Areas, Title: "Areas of active hazards", Description: "Each area that an active hazard has, of whatever role. A hazard of which only the point is known has none.", OfHazards: true,
 			Own: []query.Field{id, {Name: "role", Title: "What the area is", Values: areaRoles}}},
 		{ID: Tracks, Title: "Tracks of active hazards", Description: "Where storms went and may go, as sources drew it: tracks, positions and cones.", OfHazards: true, Own: shapes(onTracks)},
