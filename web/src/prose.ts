@@ -76,7 +76,10 @@ export function calm(text: string, names: string): string {
     .split(/(\n{2,})/)
     .map((part) => {
       if (/\p{Ll}/u.test(part) || (part.match(/\p{Lu}/gu) ?? []).length < SHOUTED) return part;
-      const low = part.replace(/[\p{L}\p{N}'’]+/gu, (word) => (/\p{N}/u.test(word) || word.length === 2 && /^(AM|PM|[NS][EW]|MB|KT|FT|MI|US|UK|EU)$/.test(word) ? word : known.get(word) ?? word.toLowerCase()));
+      const low = part.replace(
+        /[\p{L}\p{N}'’]+/gu,
+        (word) => (/\p{N}/u.test(word) || word.length === 2 && /^(AM|PM|[NS][EW]|MB|KT|FT|MI|US|UK|EU)$/.test(word) ? word : known.get(word) ?? word.toLowerCase()),
+      );
       return low.replace(/(^|[.!?…]\s+|\n\s*|\.{3}\s*)(\p{Ll})/gu, (_, before: string, letter: string) => before + letter.toUpperCase());
     })
     .join("");

@@ -239,8 +239,8 @@ export function rebase<D extends object>(theirs: D, draft: D, mine: Fields, yiel
  * The fields of a hazard that editors can change and readers care about. The area is compared as
  * `area`.
  */
-export const hazardNames = ["hazard_Name", "type_ID", "severity_ID", "category_ID", "status", "latitude", "longitude", "area", "start_Date", "end_Date", "autoexpire", "description", "instruction", "snc_url",
-  "comment_Text"];
+export const hazardNames = ["hazard_Name", "type_ID", "severity_ID", "category_ID", "status", "latitude", "longitude", "area", "start_Date", "end_Date", "autoexpire", "description", "instruction",
+  "snc_url", "comment_Text"];
 export const productNames = ["title", "data", "parent_ID", "is_Hidden", "security_Flag", "org_IDs", "comment_Text", "timeline_Date"];
 
 /**

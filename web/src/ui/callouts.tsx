@@ -22,7 +22,12 @@ const NARROW_RANKS = 2;
 const SIDES: readonly (readonly [x: number, y: number])[] = [[1, 0], [-1, 0], [1, -1], [-1, -1], [1, 1], [-1, 1], [0, -1], [0, 1], [1, -2], [-1, -2], [1, 2], [-1, 2]];
 
 /** Places callouts at points, the first first: none covers another, nor another's point. Undefined: there is no room. `kept` are sides that were chosen before. */
-export function layOut(points: readonly Box[], size: { readonly width: number; readonly height: number }, map: { readonly width: number; readonly height: number }, kept: readonly (number | undefined)[] = []) {
+export function layOut(
+  points: readonly Box[],
+  size: { readonly width: number; readonly height: number },
+  map: { readonly width: number; readonly height: number },
+  kept: readonly (number | undefined)[] = [],
+) {
   const taken: Box[] = [];
   const { width, height } = size;
   return points.map((p, n) => {

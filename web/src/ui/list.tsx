@@ -303,7 +303,14 @@ function ToDo({ h, s, rank }: { h: Hazard; s: Summary | undefined; rank: number 
     if (wanted) said.want(h);
   }, [wanted, h]);
   const what = wanted && first(said.of(h)?.instruction ?? "");
-  return what ? <span class="row-do"><span aria-hidden="true">→ </span><bdi>{what}</bdi></span> : null;
+  return what
+    ? (
+      <span class="row-do">
+        <span aria-hidden="true">→</span>
+        <bdi>{what}</bdi>
+      </span>
+    )
+    : null;
 }
 
 function Row(
