@@ -67,7 +67,7 @@ export function reflow(text: string): string {
 const SHOUTED = 24;
 
 /**
- * Sets paragraphs in capitals as sentences. Words that `names` writes with a capital keep it, abbreviations of two letters and words with digits stay.
+ * Sets paragraphs in capitals as sentences. Words that `names` writes with a capital keep it; usual abbreviations and words with digits stay.
  * Texts in which capitals mean something, such as a line between small letters, stay as they are.
  */
 export function calm(text: string, names: string): string {
@@ -78,7 +78,7 @@ export function calm(text: string, names: string): string {
       if (/\p{Ll}/u.test(part) || (part.match(/\p{Lu}/gu) ?? []).length < SHOUTED) return part;
       const low = part.replace(
         /[\p{L}\p{N}'’]+/gu,
-        (word) => (/\p{N}/u.test(word) || word.length === 2 && /^(AM|PM|[NS][EW]|MB|KT|FT|MI|US|UK|EU)$/.test(word) ? word : known.get(word) ?? word.toLowerCase()),
+        (word) => (/\p{N}/u.test(word) || /^(AM|PM|[NS][EW]|MB|KT|FT|MI|UK|EU|[ECMP][DS]T|AK[DS]T|HST|UTC|GMT|NWS|NOAA)$/.test(word) ? word : known.get(word) ?? word.toLowerCase()),
       );
       return low.replace(/(^|[.!?…]\s+|\n\s*|\.{3}\s*)(\p{Ll})/gu, (_, before: string, letter: string) => before + letter.toUpperCase());
     })

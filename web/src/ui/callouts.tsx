@@ -15,6 +15,8 @@ interface Box {
 const SIZES = { wide: { width: 236, height: 58 }, narrow: { width: 152, height: 46 } };
 const GAP = 30;
 const EDGES = { left: 6, top: 14, right: 60, bottom: 40 };
+/** Points that are nearer to each other, in CSS pixels, are one place. */
+const NEAR = 40;
 /** On a phone there is room for fewer. */
 const NARROW_RANKS = 2;
 
@@ -73,10 +75,15 @@ export function Callouts() {
   });
   if (!map || !page.drawn.value || store.placing.value || page.editing.task.value || (narrow && (store.selected.value !== undefined || page.sheet.value !== "half"))) return null;
   const { clientWidth, clientHeight } = map.map.getContainer();
-  const inside = ranked.flatMap(({ h, rank }) => {
+  const inside: { readonly h: Hazard; readonly ranks: number[]; readonly p: Box }[] = [];
+  for (const { h, rank } of ranked) {
     const p = map.at(h);
-    return p.x > 0 && p.y > 0 && p.x < clientWidth && p.y < clientHeight ? [{ h, rank, p }] : [];
-  });
+    if (p.x <= 0 || p.y <= 0 || p.x >= clientWidth || p.y >= clientHeight) continue;
+    // Neighbors share a callout.
+    const near = inside.find((other) => other.h.type_ID === h.type_ID && Math.hypot(other.p.x - p.x, other.p.y - p.y) < NEAR);
+    if (near) near.ranks.push(rank);
+    else inside.push({ h, ranks: [rank], p });
+  }
   const size = narrow ? SIZES.narrow : SIZES.wide;
   const places = layOut(inside.map(({ p }) => p), size, { width: clientWidth, height: clientHeight }, inside.map(({ h }) => sides.current.get(h.hazard_ID)));
   return (
@@ -87,26 +94,28 @@ export function Callouts() {
           return at && <line key={h.hazard_ID} x1={p.x} y1={p.y} x2={at.x + size.width / 2} y2={at.y + size.height / 2} />;
         })}
       </svg>
-      {inside.map(({ h, rank }, n) => {
+      {inside.map(({ h, ranks }, n) => {
         const at = places[n];
         if (!at) return null;
         sides.current.set(h.hazard_ID, at.side);
-        return <Callout key={h.hazard_ID} h={h} rank={rank} style={{ width: `${size.width}px`, height: `${size.height}px`, transform: `translate(${at.x}px, ${at.y}px)` }} />;
+        return <Callout key={h.hazard_ID} h={h} ranks={ranks} style={{ width: `${size.width}px`, height: `${size.height}px`, transform: `translate(${at.x}px, ${at.y}px)` }} />;
       })}
     </div>
   );
 }
 
-function Callout({ h, rank, style }: { h: Hazard; rank: number; style: Record<string, string> }) {
+function Callout({ h, ranks, style }: { h: Hazard; ranks: readonly number[]; style: Record<string, string> }) {
   const page = usePage();
   const said = page.said.of(h);
   return (
     <div class="callout" style={style} dir="auto">
-      <span class="rank">{number(rank)}</span>
+      <span class="ranks">
+        {ranks.map((rank) => <span key={rank} class="rank">{number(rank)}</span>)}
+      </span>
       {!page.narrow.value && <Symbol h={h} size={34} />}
       <span>
-        <strong>{said?.what ?? h.hazard_Name}</strong>
-        {said?.where && <small>{said.where}</small>}
+        <strong>{(page.narrow.value && said?.where) || (said?.what ?? h.hazard_Name)}</strong>
+        {said?.where && !page.narrow.value && <small>{said.where}</small>}
       </span>
     </div>
   );

@@ -409,6 +409,7 @@ function MapPlace() {
         const { MapView } = code;
         const { store } = page;
         place.current!.replaceChildren();
+        const linked = store.view.peek() !== undefined;
         const map = new MapView(
           place.current!,
           {
@@ -445,6 +446,16 @@ function MapPlace() {
           { api: store.api, theme: page.theme.value, view: beginning(page), reducedMotion: () => page.reducedMotion.value },
         );
         page.map.value = map;
+        // A link to a hazard without a window leads to the hazard.
+        if (!linked && store.selected.peek()) {
+          const stop = effect(() => {
+            const h = store.selectedHazard.value;
+            if (store.selected.value && !h) return;
+            queueMicrotask(() => stop());
+            if (h) map.show(h, store.areas.bounds(h), true);
+          });
+          ends.push(stop);
+        }
         store.areas.shown = (came, went) => map.changeAreas(came, went);
         ends.push(
           effect(() => map.setTheme(page.theme.value)),
