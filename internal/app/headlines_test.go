@@ -203,6 +203,9 @@ func TestTheHeadlinesOfTheCorpus(t *testing.T) {
 		for _, fault := range faultsOf(got.Headline) {
 			t.Errorf("%s: %s: %s", r.id, fault, got.Headline)
 		}
+		if r.want != got.Headline {
+			t.Logf("DIFF %s\n  want %s\n  got  %s", r.id, r.want, got.Headline)
+		}
 		if lacks := lacking(r.want, got.Headline); len(lacks) == 0 {
 			same++
 		} else {

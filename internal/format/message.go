@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"golang.org/x/text/language"
@@ -144,9 +145,9 @@ func (m *Message) block(in capInfo, lang string, t *hazard.Text) capInfo {
 	h := m.Hazard.Stored()
 	in.Language = lang
 	in.Event, in.Audience = cmp.Or(clean(t.Event), eventIn(h.Type, lang)), clean(t.Audience)
-	in.Headline, in.Description = clean(cmp.Or(t.Headline, t.Name)), clean(t.Description)
+	in.Headline, in.Description = clean(cmp.Or(t.Headline, m.headline(t, lang), t.Name)), clean(t.Description)
 	if t.Own {
-		in.Headline, in.Description = clean(cmp.Or(t.Headline, h.Name)), clean(cmp.Or(h.Description, t.Description))
+		in.Headline, in.Description = clean(cmp.Or(t.Headline, m.headline(t, lang), h.Name)), clean(cmp.Or(h.Description, t.Description))
 	}
 	in.Headline = cmp.Or(in.Headline, in.Event)
 	in.Description = cmp.Or(in.Description, in.Headline)
@@ -173,6 +174,26 @@ func (m *Message) block(in capInfo, lang string, t *hazard.Text) capInfo {
 	in.Area.Desc = cmp.Or(clean(t.Area), in.Headline)
 	return in.named(cmp.Or(t.Name, h.Name))
 }
+
+// headline is the service's headline in a language, for a text that has none of its author; empty if
+// there are no words in that language. CAP 1.2, section 3.2.2: it should be at most 160 characters.
+func (m *Message) headline(t *hazard.Text, lang string) string {
+	i := slices.IndexFunc(words.All(), func(l *words.Language) bool { return l.ID == baseOf(lang) })
+	if i < 0 {
+		return ""
+	}
+	h := *m.Hazard.Stored()
+	if !t.Own {
+		h.Name, h.Description = cmp.Or(t.Name, h.Name), cmp.Or(t.Description, h.Description)
+	}
+	said := (&Entry{Hazard: &h, Areas: m.Areas}).headline(words.All()[i], m.Sent)
+	if utf8.RuneCountInString(said.Headline) > maxHeadline && said.Second != "" {
+		return strings.TrimSuffix(said.Headline, said.Second)
+	}
+	return said.Headline
+}
+
+const maxHeadline = 160
 
 // eventIn is the name of a type in a language, in English if it is not known there.
 func eventIn(t hazard.Type, lang string) string {

@@ -30,6 +30,9 @@ type Headline struct {
 	Until       string `json:"until"`       // empty for a moment, such as an earthquake
 	Instruction string `json:"instruction"` // empty if no source or editor gives one
 	Language    string `json:"language"`    // BCP 47
+	// First and Second are the sentences of Headline without the words of rule 15 ("EXERCISE: ",
+	// "Ended: "), for texts that say these in their own way. First begins as after a colon.
+	First, Second string `json:"-"`
 }
 
 // Reader is who reads a headline, and when.
@@ -98,10 +101,13 @@ var (
 
 // Make says a hazard as it is at the reader's moment (hazard.ExpireAt).
 func Make(h *hazard.Hazard, around *Around, r Reader) Headline {
+	bounded := *h
+	bounded.Name, bounded.Note, bounded.Description = hazard.CleanLine(beginning(h.Name)), beginning(h.Note), hazard.Clean(beginning(h.Description))
+	h = &bounded
 	m := &maker{h: h, a: around, l: r.Language, at: r.At, zone: around.zone(), text: h.Description}
-	m.event, m.named = splitName(hazard.CleanLine(h.Name))
+	m.event, m.named = splitName(h.Name)
 	p := m.parts()
-	out := Headline{What: capital(p.what), HowBad: cmp.Or(p.howBad, trimmed(p.bad)), Where: cmp.Or(p.place, trimmed(p.where)), Until: p.until, Instruction: Shortened(InstructionOf(h)), Language: m.l.ID}
+	out := Headline{What: Capital(p.what), HowBad: cmp.Or(p.howBad, trimmed(p.bad)), Where: cmp.Or(p.place, trimmed(p.where)), Until: p.until, Instruction: Shortened(beginning(InstructionOf(h))), Language: m.l.ID}
 	out.HowBad, out.Where = cmp.Or(out.HowBad, m.say("notKnown")), cmp.Or(out.Where, m.say("notKnown"))
 	if m.l.ID == "en" {
 		out.Where = preposition.ReplaceAllString(out.Where, "")
@@ -111,15 +117,19 @@ func Make(h *hazard.Hazard, around *Around, r Reader) Headline {
 	}
 	switch before := m.state(); {
 	case h.Reason == hazard.EndRetracted:
-		out.Headline = m.withdrawn(&p)
+		out.First, out.Second = m.withdrawn(&p)
+		out.Headline = m.joined(m.say("withdrawn", "s", out.First), out.Second)
 		out.What, out.HowBad, out.Until = m.say("withdrawn", "s", p.what), m.say("noDanger"), m.say("withdrawnAt", "t", m.clock(h.End))
 	case before != "":
 		p.when, p.second, p.bad = "", []string{m.endedHow()}, ""
-		out.Headline, out.What, out.Until = m.say(before, "s", lower(m.sentences(&p), m.l)), m.say(before, "s", lower(p.what, m.l)), m.say("endedAt", "t", m.clock(h.End))
-		out.Headline = capital(out.Headline)
+		out.First, out.Second = m.sentences(&p)
+		out.Headline, out.What, out.Until = m.joined(m.say(before, "s", lower(out.First, m.l)), out.Second), m.say(before, "s", lower(p.what, m.l)), m.say("endedAt", "t", m.clock(h.End))
+		out.Headline = Capital(out.Headline)
 	default:
-		out.Headline = m.sentences(&p)
+		out.First, out.Second = m.sentences(&p)
+		out.Headline = m.joined(out.First, out.Second)
 	}
+	out.First = lower(out.First, m.l)
 	if h.Category == hazard.Exercise {
 		for _, s := range []*string{&out.Headline, &out.What, &out.HowBad, &out.Instruction} {
 			if *s != "" {
@@ -127,10 +137,20 @@ func Make(h *hazard.Hazard, around *Around, r Reader) Headline {
 			}
 		}
 		if InstructionOf(h) != "" {
-			out.Instruction = m.say("exercise", "s", Shortened(InstructionOf(h)))
+			out.Instruction = m.say("exercise", "s", Shortened(beginning(InstructionOf(h))))
 		}
 	}
 	return out
+}
+
+// maxRead is how many bytes of a text are read: what a headline needs stands at its beginning.
+const maxRead = 20_000
+
+func beginning(text string) string {
+	if len(text) > maxRead {
+		return strings.ToValidUTF8(text[:maxRead], "")
+	}
+	return text
 }
 
 // state is the first word for what is over: "ended", or "" for what is not, or is past by nature.
@@ -166,9 +186,8 @@ func (m *maker) endedHow() string {
 	return ""
 }
 
-// withdrawn is the headline of a hazard that was false.
-// It says nothing of its danger.
-func (m *maker) withdrawn(p *parts) string {
+// withdrawn says a hazard that was false, and why it was withdrawn: nothing of its danger.
+func (m *maker) withdrawn(p *parts) (first, second string) {
 	what := strings.TrimSuffix(m.event, " warning")
 	if incident.MatchString(m.named) {
 		what = m.named
@@ -176,28 +195,36 @@ func (m *maker) withdrawn(p *parts) string {
 		what += m.say("comma") + m.named
 	}
 	p.what = lower(what, m.l)
-	s := m.say("withdrawn", "s", stop(lower(m.within(what, m.stateName(), m.country()), m.l)))
+	first = stop(lower(m.within(what, m.stateName(), m.country()), m.l))
 	if note := hazard.CleanLine(m.h.Note); note != "" {
-		s += " " + stop(note)
+		second = stop(note)
 	}
-	return s
+	return first, second
 }
 
 // incident are words of names that say by themselves what happened: "Dam break at Vajont".
 var incident = regexp.MustCompile(`(?i)\b(?:break|leak|spill|collapse|explosion|outage|fire)\b`)
 
-// sentences joins the first sentence and the best second one that fits.
-func (m *maker) sentences(p *parts) string {
-	first := m.first(p)
+// joined joins the sentences of a headline.
+func (m *maker) joined(first, second string) string {
+	if second == "" {
+		return first
+	}
+	return first + m.say("between") + second
+}
+
+// sentences returns the first sentence and the best second one that fits.
+func (m *maker) sentences(p *parts) (first, second string) {
+	first = m.first(p)
 	for _, s := range p.second {
 		if s == "" {
 			continue
 		}
-		if both := first + m.say("between") + stop(capital(s)); utf8.RuneCountInString(both) <= maxAll {
-			return both
+		if s = stop(Capital(s)); utf8.RuneCountInString(m.joined(first, s)) <= maxAll {
+			return first, s
 		}
 	}
-	return first
+	return first, ""
 }
 
 // first is the first sentence. A long one loses what follows the first detail.
@@ -212,7 +239,7 @@ func (m *maker) first(p *parts) string {
 	}
 	make := func(bad string) string {
 		s := m.say(key, "what", p.what, "when", when, "where", where, "bad", bad)
-		return capital(strings.Join(strings.Fields(s), " "))
+		return Capital(strings.Join(strings.Fields(s), " "))
 	}
 	limit := maxFirst
 	if m.l.ID != "en" {
@@ -263,8 +290,8 @@ func stop(s string) string {
 	return s + "."
 }
 
-// capital begins with a capital letter.
-func capital(s string) string {
+// Capital begins with a capital letter.
+func Capital(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	if n == 0 || r == utf8.RuneError {
 		return s

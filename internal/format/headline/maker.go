@@ -60,7 +60,7 @@ func (m *Maker) Of(ctx context.Context, h *hazard.Hazard, l *words.Language, at 
 		return Headline{}, err
 	}
 	made := Make(h, around, Reader{l, at})
-	m.made.Put(k, made, perMade+len(made.Headline)+len(made.What)+len(made.HowBad)+len(made.Where)+len(made.Until)+len(made.Instruction))
+	m.made.Put(k, made, perMade+2*len(made.Headline)+len(made.What)+len(made.HowBad)+len(made.Where)+len(made.Until)+len(made.Instruction))
 	return made, nil
 }
 

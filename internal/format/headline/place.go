@@ -14,13 +14,17 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// splitName splits a name such as "Tornado Warning - Fremont, IA; Mills, IA" at its first dash. A
+// splitName splits a name such as "Tornado Warning - Fremont, IA; Mills, IA" at its first dash, and
+// one such as "Flood Warning: Skagit River" at its colon. A
 // name without one is the event alone, or, if it ends so, what people call it.
 func splitName(name string) (event, place string) {
 	for _, mark := range []string{"Exercise: ", "EXERCISE: ", "Drill: "} {
 		name = strings.TrimPrefix(name, mark)
 	}
-	event, place, _ = strings.Cut(name, " - ")
+	event, place, ok := strings.Cut(name, " - ")
+	if before, after, colon := strings.Cut(name, ": "); !ok && colon && wordWarning.MatchString(before) {
+		event, place = before, after
+	}
 	return event, strings.ReplaceAll(place, " - ", ", ")
 }
 

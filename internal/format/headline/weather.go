@@ -135,7 +135,7 @@ func (m *maker) whatWarned() (what, full string) {
 		case "high temperature", "high temperature warning":
 			event = "high-temperature warning"
 		}
-		return capital(color) + " " + event, capital(color) + " " + event
+		return Capital(color) + " " + event, Capital(color) + " " + event
 	}
 	if thing == "redflag" && strings.Contains(event, "danger") {
 		return event, full
@@ -157,7 +157,7 @@ func sentenceName(event string) string {
 			parts[i] = strings.ToLower(w)
 		}
 	}
-	return capital(strings.Join(parts, " "))
+	return Capital(strings.Join(parts, " "))
 }
 
 // bullet returns the first sentence of a bullet of a bulletin: "* WHAT...Dangerous rip currents."
@@ -267,7 +267,7 @@ func (m *maker) warning() (p parts) {
 		p.bad = m.firstFact()
 		if m.named != "" {
 			p.placeFirst = true
-			p.what = capital(m.event)
+			p.what = Capital(m.event)
 			if m.h.Type == hazard.Tsunami {
 				p.what = m.say("tsunami." + m.levelWord())
 			}
@@ -294,9 +294,9 @@ func titled(s string) string {
 	for i, w := range words {
 		for j, part := range strings.Split(w, "'") {
 			if j == 0 {
-				words[i] = capital(part)
+				words[i] = Capital(part)
 			} else if len(part) > 1 {
-				words[i] += "'" + capital(part)
+				words[i] += "'" + Capital(part)
 			} else {
 				words[i] += "'" + part
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hazardd/hazardd/internal/format/headline"
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
@@ -31,6 +32,17 @@ const (
 	Confirm    Kind = "confirm"    // asks whether the address wants messages; Link confirms
 	Test       Kind = "test"       // shows that a channel works
 )
+
+// KindOfEnd returns the kind of a message about a hazard that ended.
+func KindOfEnd(h *hazard.Hazard) Kind {
+	switch h.Reason {
+	case hazard.EndRetracted:
+		return Correction
+	case hazard.EndCancelled, hazard.EndWithdrawn:
+		return Withdrawn
+	}
+	return Ended
+}
 
 // Notice is one message to one reader.
 type Notice struct {
@@ -55,14 +67,16 @@ type Notice struct {
 
 // Item is a hazard in a message.
 type Item struct {
-	Hazard     hazard.Hazard // as described; the languages of the Notice choose its texts
-	Changed    []Change      // since the last message, if it matters; nil in the first one
-	Place      string        // the reader's place that it concerns, as the reader or a gazetteer names it
-	DistanceKM *float64      // from that place; nil if unknown, 0 if the place is inside
-	People     *int64        // number of people in the area; nil if unknown
-	Reason     string        // why it ended, was withdrawn or is corrected, in a person's words; empty if only Hazard.Reason is known
-	Authority  string        // the title of the source or organization; empty for Hazard.Source
-	Link       string        // of the hazard's page; may be empty
+	Hazard     hazard.Hazard    // as described; the languages of the Notice choose its texts
+	Changed    []Change         // since the last message, if it matters; nil in the first one
+	Around     *headline.Around // what lies where the hazard is; nil finds it from its point alone
+	Place      string           // the reader's place that it concerns, as the reader or a gazetteer names it
+	Anywhere   bool             // the reader named no place
+	DistanceKM *float64         // from that place; nil if unknown, 0 if the place is inside
+	People     *int64           // number of people in the area; nil if unknown
+	Reason     string           // why it ended, was withdrawn or is corrected, in a person's words; empty if only Hazard.Reason is known
+	Authority  string           // the title of the source or organization; empty for Hazard.Source
+	Link       string           // of the hazard's page; may be empty
 	// Picture draws the map of the hazard as a PNG of that width in pixels, for channels that show it; nil
 	// if there is none.
 	Picture func(width int) ([]byte, error)
@@ -74,7 +88,7 @@ type Item struct {
 //   - "name", "instruction": texts; From and To of "instruction" may be empty
 //   - "start", "end": RFC 3339; empty if unknown
 //   - "people", "distance": numbers, people and kilometers
-//   - "area": "outside", "near" or "inside", of the reader's place
+//   - "area": "outside", "near" or "inside", of the reader's place; "left" if the reader's filter no longer passes the hazard
 //   - a hazard.Quantity, such as "magnitude": its value as a decimal number, in the unit of the quantity; empty if unknown
 type Change struct {
 	Field    string

@@ -28,7 +28,7 @@ func flood(t *testing.T, change func(n *Notice, h *hazard.Hazard)) *Notice {
 	}
 	km, people := 12.4, int64(48_213)
 	h := hazard.Hazard{ID: 7, UUID: uuid.MustParse("0190a3c8-7b1e-7000-8000-000000000007"), Name: "Flood Warning: Skagit River", Type: hazard.Flood, Severity: hazard.Warning,
-		Category: hazard.Event, Status: hazard.Active, AutoExpire: true, Start: hazard.At(noon.Add(-time.Hour)), End: hazard.At(noon.Add(20 * time.Hour)), Longitude: -122.3, Latitude: 48.4,
+		Category: hazard.Event, Status: hazard.Active, AutoExpire: true, Start: hazard.At(noon.Add(-time.Hour)), End: hazard.At(noon.Add(20 * time.Hour)), EndGiven: true, Longitude: -122.3, Latitude: 48.4,
 		Description: "The river rises above its banks.\n\nMove to higher ground now.", Source: "nws",
 		Texts: []hazard.Text{{Language: "en-US", Own: true, Name: "Flood Warning: Skagit River", Description: "The river rises above its banks.", Instruction: "Move to higher ground now.",
 			Responses: []string{"Evacuate"}, Sender: "NWS Seattle WA"},
@@ -44,7 +44,7 @@ func flood(t *testing.T, change func(n *Notice, h *hazard.Hazard)) *Notice {
 
 func TestAMessageSaysWhatWhereHowBadWhoAndWhatToDo(t *testing.T) {
 	text := flood(t, nil).Text()
-	for _, want := range []string{"Flood Warning: Skagit River\n", "Warning · Flood", "Where: 12 km from Home", "Reported by: NWS Seattle WA", "Until: 22 Nov 2026, 09:00 CET (08:00 UTC)",
+	for _, want := range []string{"Flood warning until Sunday 00:00 for Skagit River, Washington.\n", "Warning · Flood", "Where: 12 km from Home", "Reported by: NWS Seattle WA", "Until: 22 Nov 2026, 09:00 CET (08:00 UTC)",
 		"Began: 21 Nov 2026, 12:00 CET (11:00 UTC)", "about 48,000", "What to do\nLeave the area\n\nMove to higher ground now.", "The river rises above its banks.", "https://example.org/h/7",
 		"Stop these messages: https://example.org/unsubscribe/x", "subscription “Home”"} {
 		if !strings.Contains(text, want) {
@@ -58,11 +58,15 @@ func TestAMessageSaysWhatWhereHowBadWhoAndWhatToDo(t *testing.T) {
 
 func TestTheSubjectSaysWhyItComes(t *testing.T) {
 	for want, change := range map[string]func(*Notice, *hazard.Hazard){
-		"Warning: Flood Warning: Skagit River · 12 km from Home":         nil,
-		"Update, Warning: Flood Warning: Skagit River · 12 km from Home": func(n *Notice, _ *hazard.Hazard) { n.Kind = Changed },
-		"Ended: Flood Warning: Skagit River":                             func(n *Notice, _ *hazard.Hazard) { n.Kind = Ended },
-		"Withdrawn: Flood Warning: Skagit River":                         func(n *Notice, _ *hazard.Hazard) { n.Kind = Withdrawn },
-		"EXERCISE: Late: Warning: Flood Warning: Skagit River · Home is in the area": func(n *Notice, h *hazard.Hazard) {
+		"Flood warning until Sunday 00:00 for Skagit River, Washington · 12 km from Home":         nil,
+		"Update: flood warning until Sunday 00:00 for Skagit River, Washington · 12 km from Home": func(n *Notice, _ *hazard.Hazard) { n.Kind = Changed },
+		"Ended: flood warning for Skagit River, Washington": func(n *Notice, h *hazard.Hazard) {
+			n.Kind, h.Status, h.Reason = Ended, hazard.Expired, hazard.EndExpired
+		},
+		"Withdrawn: flood warning for Skagit River, Washington": func(n *Notice, h *hazard.Hazard) {
+			n.Kind, h.Status, h.Reason = Withdrawn, hazard.Expired, hazard.EndCancelled
+		},
+		"EXERCISE: Late: flood warning until Sunday 00:00 for Skagit River, Washington · Home is in the area": func(n *Notice, h *hazard.Hazard) {
 			h.Category, n.Late, n.Items[0].DistanceKM = hazard.Exercise, 3*time.Hour, new(0.0)
 		},
 		"3 hazards concern your places": func(n *Notice, _ *hazard.Hazard) { n.Kind, n.More = Summary, 2 },
@@ -92,7 +96,7 @@ func TestLaterMessagesSayWhatChangedAndEndsSayWhy(t *testing.T) {
 	text = flood(t, func(n *Notice, h *hazard.Hazard) {
 		n.Kind, h.Status, h.Reason, h.Note = Withdrawn, hazard.Expired, hazard.EndRetracted, "Sent by mistake during a test."
 	}).Text()
-	if !strings.Contains(text, "It was a false report, and has been taken back.\nSent by mistake during a test.\n") || strings.Contains(text, "Move to higher ground") {
+	if !strings.Contains(text, "Ended: Flood Warning, Skagit River, Washington. Sent by mistake during a test.\nIt was a false report, and has been taken back.\n") || strings.Contains(text, "Move to higher ground") {
 		t.Errorf("%s", text)
 	}
 }
@@ -102,19 +106,19 @@ func TestLaterMessagesSayWhatChangedAndEndsSayWhy(t *testing.T) {
 func TestWhatIsOverDoesNotLookActive(t *testing.T) {
 	for _, kind := range []Kind{Ended, Withdrawn, Summary, Digest} {
 		n := flood(t, func(n *Notice, h *hazard.Hazard) {
-			n.Kind, h.Status, h.Reason, h.Name = kind, hazard.Expired, hazard.EndAllClear, "Skagit River"
+			n.Kind, h.Status, h.Reason, h.Name = kind, hazard.Expired, hazard.EndAllClear, "Flood - Skagit River"
 			h.Texts[0].Name = h.Name
 		})
 		m, err := n.Mail()
 		if err != nil {
 			t.Fatal(err)
 		}
-		for form, text := range map[string]string{"subject": m.Subject, "text": m.Text, "HTML": m.HTML, "short": n.short(300), "push": n.Push().Title + n.Push().Body} {
+		for form, text := range map[string]string{"subject": m.Subject, "text": m.Text, "HTML": m.HTML, "short": n.Line(300), "push": n.Push().Title + n.Push().Body} {
 			if strings.Contains(text, "Warning") || strings.Contains(text, "#c80000") || strings.Contains(text, "Move to") {
 				t.Errorf("%s, %s: %s", kind, form, text)
 			}
 		}
-		if !strings.Contains(m.Text, "Ended: Skagit River") || !strings.Contains(m.HTML, ">Ended</span>") || n.Urgency() != hazard.NoSeverity {
+		if !strings.Contains(m.Text, "Ended: Flood for Skagit River") || !strings.Contains(m.HTML, ">Ended</span>") || n.Urgency() != hazard.NoSeverity {
 			t.Errorf("%s does not say that it has ended: %s", kind, m.Text)
 		}
 	}
@@ -136,7 +140,7 @@ func TestADrillIsUnmistakable(t *testing.T) {
 			body := m.HTML[strings.Index(m.HTML, "<body"):]
 			body = strings.TrimSpace(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(body, ""))
 			p := n.Push()
-			for form, text := range map[string]string{"subject": n.write().subject, "short": n.short(160), "push": p.Title} {
+			for form, text := range map[string]string{"subject": n.write().subject, "short": n.Line(160), "push": p.Title} {
 				if !strings.HasPrefix(text, mark) {
 					t.Errorf("%s %s: %s %q does not begin with %q", l.ID, kind, form, text, mark)
 				}
@@ -174,7 +178,7 @@ func TestAMessageIsInTheReadersLanguage(t *testing.T) {
 			if !strings.Contains(m.HTML, `<html lang="`+l.ID+`" dir="`+l.Dir+`">`) || m.Language != l.ID {
 				t.Errorf("%s %s: %.80s", l.ID, kind, m.HTML)
 			}
-			for form, text := range map[string]string{"text": m.Text, "HTML": m.HTML, "subject": m.Subject, "short": n.short(300)} {
+			for form, text := range map[string]string{"text": m.Text, "HTML": m.HTML, "subject": m.Subject, "short": n.Line(300)} {
 				if strings.Contains(text, "notice.") || regexp.MustCompile(`\{\w+\}|\b(field_|measure_|why)[A-Za-z]`).MatchString(text) {
 					t.Errorf("%s %s, %s: words are missing: %s", l.ID, kind, form, text)
 				}
@@ -225,7 +229,7 @@ func checkHostile(t *testing.T, evil, lang string, kind Kind) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	oneLine := map[string]string{"subject": m.Subject, "short": n.short(160), "title": n.Push().Title}
+	oneLine := map[string]string{"subject": m.Subject, "short": n.Line(160), "title": n.Push().Title}
 	for form, text := range oneLine {
 		if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }) {
 			t.Errorf("%s has more than a line: %.200q", form, text)
@@ -238,7 +242,7 @@ func checkHostile(t *testing.T, evil, lang string, kind Kind) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for form, text := range map[string]string{"subject": m.Subject, "text": m.Text, "HTML": m.HTML, "short": n.short(160), "push": string(p)} {
+	for form, text := range map[string]string{"subject": m.Subject, "text": m.Text, "HTML": m.HTML, "short": n.Line(160), "push": string(p)} {
 		if !utf8.ValidString(text) {
 			t.Errorf("%s is no UTF-8", form)
 		}
@@ -268,14 +272,16 @@ func checkHostile(t *testing.T, evil, lang string, kind Kind) {
 
 func TestAShortMessageKeepsItsLinkWhole(t *testing.T) {
 	n := flood(t, nil)
-	for _, limit := range []int{70, 100, 160, 300} {
-		s := n.short(limit)
-		if utf8.RuneCountInString(s) > limit || !strings.HasSuffix(s, " https://example.org/h/7") || !strings.HasPrefix(s, "Warning: Flood") {
+	for _, limit := range []int{90, 100, 160, 300} {
+		s := n.Line(limit)
+		if utf8.RuneCountInString(s) > limit || !strings.HasSuffix(s, " https://example.org/h/7") || !strings.HasPrefix(s, "Flood warning until Sunday 00:00 for Skagit River, Washington") {
 			t.Errorf("%d: %q", limit, s)
 		}
 	}
-	if s := n.short(30); strings.Contains(s, "https") || utf8.RuneCountInString(s) > 30 {
-		t.Errorf("%q", s)
+	for _, limit := range []int{30, 80} { // the first sentence is worth more than the link
+		if s := n.Line(limit); strings.Contains(s, "https") || utf8.RuneCountInString(s) > limit {
+			t.Errorf("%d: %q", limit, s)
+		}
 	}
 }
 

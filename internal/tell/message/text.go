@@ -1,6 +1,7 @@
 package message
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -33,7 +34,7 @@ func (w *letter) text() string {
 	}
 	for i := range w.items {
 		e := &w.items[i]
-		title := w.apart(e.Title)
+		title := e.Headline
 		if e.Mark != "" {
 			title = e.Mark + ": " + title
 		}
@@ -81,11 +82,12 @@ func (w *letter) text() string {
 	return b.String()
 }
 
-// short returns the message on one line of at most limit characters, as in an SMS: name, place,
-// instruction, end, and the link, which is left out rather than cut.
-func (n *Notice) short(limit int) string {
+// Line returns the message on one line of at most limit characters, as in an SMS: the headline's
+// first sentence, the link, and between them what there is room for: the reader's place, the second
+// sentence, changes, the instruction. A link that does not fit beside the first sentence is left out.
+func (n *Notice) Line(limit int) string {
 	w := n.write()
-	parts := []string{w.subject}
+	parts := []string{w.first + w.place()}
 	link := ""
 	switch {
 	case n.Kind == Confirm:
@@ -95,12 +97,12 @@ func (n *Notice) short(limit int) string {
 		link = w.items[0].Link
 	default:
 		for i := range w.items {
-			parts = append(parts, w.apart(w.items[i].Title))
+			parts = append(parts, w.items[i].Headline)
 		}
 		link = safe(n.Link)
 	}
 	room := limit
-	if link != "" && utf8.RuneCountInString(link)+20 < limit {
+	if link != "" && utf8.RuneCountInString(w.first)+1+utf8.RuneCountInString(link) <= limit {
 		room -= utf8.RuneCountInString(link) + 1
 	} else {
 		link = ""
@@ -116,16 +118,20 @@ func (n *Notice) short(limit int) string {
 // oneLine returns a text on one line, with our own isolates.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// brief returns what short messages say about a hazard besides its name.
+// brief returns what short messages say about a hazard besides the first sentence of its headline.
 func (w *letter) brief(e *entry) (parts []string) {
+	if e.headline.Second != "" {
+		parts = append(parts, w.apart(e.headline.Second))
+	}
 	parts = append(parts, e.Lead...)
 	parts = append(parts, e.Changes...)
-	if len(e.ToDo) > 0 {
+	switch {
+	case len(e.ToDo) > 0 && e.headline.Instruction != "":
+		parts = append(parts, w.apart(e.headline.Instruction))
+	case len(e.ToDo) > 0:
 		parts = append(parts, w.apart(e.ToDo[0]))
 	}
-	if e.Until != "" && len(e.Lead) == 0 {
-		parts = append(parts, w.say("until")+": "+e.Until)
-	}
+	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	for i := range parts {
 		parts[i] = strings.TrimRight(parts[i], ".。 ")
 	}
@@ -151,7 +157,7 @@ type Push struct {
 
 // The maximum lengths of the title and body of a Push, in characters; systems show less.
 const (
-	pushTitle = 120
+	pushTitle = 180
 	pushBody  = 400
 )
 
@@ -175,7 +181,7 @@ func (n *Notice) Push() Push {
 		lines = append(lines, w.brief(e)...)
 	} else {
 		for i := range w.items {
-			lines = append(lines, w.apart(w.items[i].Title))
+			lines = append(lines, w.items[i].Headline)
 		}
 	}
 	p.Body = cut(strings.Join(lines, "\n"), pushBody)
@@ -225,6 +231,7 @@ type View struct {
 
 // ViewItem is a hazard of a View.
 type ViewItem struct {
+	Headline                                                     string // in two sentences; without "Ended" or "EXERCISE"
 	UUID, Name, Type, TypeName, Severity, SeverityName, Category string
 	Status                                                       string // A or E
 	Where                                                        string // how far from the reader, in words
@@ -237,7 +244,7 @@ type ViewItem struct {
 // View returns the message for templates.
 func (n *Notice) View() View {
 	w := n.write()
-	v := View{ID: line(n.ID, 100), Thread: line(n.Thread, 100), Kind: string(n.Kind), Language: w.l.ID, Dir: w.l.Dir, Subject: w.subject, Text: w.text(), Short: n.short(300), SMS: n.short(160),
+	v := View{ID: line(n.ID, 100), Thread: line(n.Thread, 100), Kind: string(n.Kind), Language: w.l.ID, Dir: w.l.Dir, Subject: w.subject, Text: w.text(), Short: n.Line(300), SMS: n.Line(160),
 		Head: w.head, Link: safe(n.Link), Manage: safe(n.Manage), Unsubscribe: safe(n.Unsubscribe), At: n.At.UTC().Format(time.RFC3339), Exercise: w.exercise, Late: n.Late > 0}
 	urgency := n.Urgency()
 	v.Color, _ = colors(urgency)
@@ -250,7 +257,7 @@ func (n *Notice) View() View {
 	}
 	for i := range w.items {
 		e, h := &w.items[i], &n.Items[i].Hazard
-		v.Items = append(v.Items, ViewItem{UUID: h.UUID.String(), Name: e.Title, Type: string(h.Type), TypeName: w.l.NameOf("type", string(h.Type)), Severity: h.Severity.String(),
+		v.Items = append(v.Items, ViewItem{Headline: e.Headline, UUID: h.UUID.String(), Name: e.Title, Type: string(h.Type), TypeName: w.l.NameOf("type", string(h.Type)), Severity: h.Severity.String(),
 			SeverityName: e.Level, Category: string(h.Category), Status: string(h.Status), Where: e.Where, Lon: h.Longitude, Lat: h.Latitude, Start: h.Start.Time().Format(time.RFC3339),
 			End: h.End.Time().Format(time.RFC3339), Changes: e.Changes, Instruction: strings.Join(e.ToDo, "\n\n"), Link: e.Link, Source: h.Source})
 		if len(w.items) == 1 && n.Kind != Confirm {

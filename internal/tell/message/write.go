@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/text/language"
 
+	"github.com/hazardd/hazardd/internal/format/headline"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/lang/words"
@@ -35,6 +36,7 @@ const (
 type letter struct {
 	n         *Notice
 	l         *words.Language
+	first     string // the subject without the reader's place
 	subject   string
 	exercise  bool     // every hazard of it is a drill
 	head      []string // what stands above all: drill, late
@@ -50,7 +52,9 @@ type letter struct {
 
 // entry describes a hazard in words.
 type entry struct {
-	Title, Mark, Level   string // Mark is "Ended", or "EXERCISE" of one of many
+	Title, Mark, Level   string            // the hazard's name; Mark is "Ended", or "EXERCISE" of one of many
+	headline             headline.Headline // clean; its first sentences are without Mark
+	Headline             string            // both of them
 	Over                 bool
 	Color, Ink           string // of the level: background and letters, as #rrggbb
 	Lead                 []string
@@ -90,7 +94,8 @@ func (n *Notice) write() *letter {
 	if more > 0 {
 		w.more = w.say("more", "n", more)
 	}
-	w.subject = cut(w.subjectOf(), maxSubject)
+	w.first = w.subjectOf()
+	w.subject = cut(w.first+w.place(), maxSubject)
 	if w.exercise {
 		w.head = append(w.head, w.say("drillText"))
 	}
@@ -166,10 +171,9 @@ func (w *letter) subjectOf() string {
 		text = w.say("subjectMany", "n", len(n.Items)+n.More)
 	default:
 		e := &w.items[0]
-		key := map[Kind]string{First: "subjectFirst", Changed: "subjectChanged", Ended: "subjectEnded", Withdrawn: "subjectWithdrawn", Correction: "subjectCorrection"}[n.Kind]
-		text = w.say(cmp.Or(key, "subjectFirst"), "level", e.Level, "name", w.apart(cut(e.Title, 90)))
-		if e.Where != "" && n.Kind != Ended && n.Kind != Withdrawn {
-			text += " · " + e.Where
+		text = w.apart(strings.TrimRight(e.headline.First, ".。।"))
+		if key := map[Kind]string{Changed: "subjectChanged", Ended: "subjectEnded", Withdrawn: "subjectWithdrawn", Correction: "subjectCorrection"}[n.Kind]; key != "" {
+			text = w.say(key, "name", text)
 		}
 	}
 	if n.Late > 0 {
@@ -178,7 +182,28 @@ func (w *letter) subjectOf() string {
 	if w.exercise {
 		text = w.say("drill", "text", text)
 	}
-	return text
+	return headline.Capital(text)
+}
+
+// place is what follows the subject: how far the hazard is from the reader.
+func (w *letter) place() string {
+	if w.thumbnail || len(w.items) != 1 || w.items[0].Where == "" || w.items[0].Over {
+		return ""
+	}
+	return " · " + w.items[0].Where
+}
+
+// sentences returns the headline of a hazard, without the words that mark an end or a drill.
+func (w *letter) sentences(it *Item, h *hazard.Hazard) headline.Headline {
+	around := it.Around
+	if around == nil {
+		around = headline.AroundOf(h)
+	}
+	said := headline.Make(h, around, headline.Reader{Language: w.l, At: hazard.At(w.n.At)})
+	for _, s := range []*string{&said.First, &said.Second, &said.Until, &said.Instruction} {
+		*s = cut(*s, maxName)
+	}
+	return said
 }
 
 // over reports whether the message says that its hazards are over.
@@ -212,7 +237,9 @@ func (w *letter) entry(it *Item, h *hazard.Hazard) entry {
 		e.Mark = w.page("exercise")
 	}
 	e.Over = over
-	e.Lead = w.lead(it, h, over)
+	e.headline = w.sentences(it, h)
+	e.Headline = w.apart(headline.Capital(strings.TrimSpace(e.headline.First + w.l.Say("headline.between") + e.headline.Second)))
+	e.Lead = w.lead(it, h, over, e.headline.Second)
 	for _, c := range it.Changed {
 		if text := w.change(c); text != "" && len(e.Changes) < maxChanges {
 			e.Changes = append(e.Changes, text)
@@ -225,16 +252,17 @@ func (w *letter) entry(it *Item, h *hazard.Hazard) entry {
 	return e
 }
 
-// lead returns why a later message is sent: an end, a withdrawal or a correction.
-func (w *letter) lead(it *Item, h *hazard.Hazard, over bool) (lead []string) {
+// lead returns why a later message is sent: an end, a withdrawal or a correction. It leaves out what
+// said, the second sentence of the headline, says of an end.
+func (w *letter) lead(it *Item, h *hazard.Hazard, over bool, said string) (lead []string) {
 	if w.n.Kind == Correction {
 		lead = append(lead, w.say("correctionText"))
 	}
-	if over {
+	if over && (said == "" || h.Reason == hazard.EndRetracted) {
 		lead = append(lead, w.page(cmp.Or(whys[h.Reason], "whyOver")))
 	}
-	if reason := w.quote(cmp.Or(it.Reason, h.Note), maxReason); reason != "" && (over || w.n.Kind == Correction) {
-		lead = append(lead, reason)
+	if reason := line(cmp.Or(it.Reason, h.Note), maxReason); reason != "" && (over || w.n.Kind == Correction) && !strings.HasPrefix(said, cut(reason, maxName)) {
+		lead = append(lead, w.apart(reason))
 	}
 	return lead
 }
@@ -243,7 +271,7 @@ func (w *letter) lead(it *Item, h *hazard.Hazard, over bool) (lead []string) {
 func (w *letter) where(it *Item) string {
 	place := w.quote(it.Place, maxPlace)
 	switch {
-	case it.Hazard.Somewhere():
+	case it.Hazard.Somewhere() && !it.Anywhere:
 		return w.say("possibly", "known", w.quote(it.Hazard.PlaceKnownAs, maxPlace))
 	case it.DistanceKM == nil || !(*it.DistanceKM >= 0 && *it.DistanceKM < 50_000):
 		return place
@@ -298,9 +326,12 @@ func (w *letter) facts(e *entry, it *Item, h *hazard.Hazard, over bool) {
 		} else if h.End <= now {
 			name = w.page("wasExpected")
 		}
-		if h.End != 0 {
+		switch {
+		case h.EndGiven && h.End != 0:
 			e.Until = w.moment(h.End)
 			add(name, e.Until)
+		default: // the service would only guess
+			add(w.say("until"), w.apart(e.headline.Until))
 		}
 		if it.People != nil && *it.People > 0 {
 			add(w.page("peopleThere"), w.say("people", "n", w.apart(w.number(hazard.TwoDigits(*it.People)))))
@@ -369,7 +400,7 @@ func (w *letter) change(c Change) string {
 	case "distance":
 		what, value = w.say("distance"), func(text string) string { return w.count(text, "km", 0) }
 	case "area":
-		if key := map[string]string{"inside": "areaInside", "near": "areaNear", "outside": "areaOutside"}[c.To]; key != "" {
+		if key := map[string]string{"inside": "areaInside", "near": "areaNear", "outside": "areaOutside", "left": "left"}[c.To]; key != "" {
 			return w.say(key)
 		}
 		return ""

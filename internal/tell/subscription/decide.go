@@ -215,7 +215,7 @@ func (r *recipient) delivery(f *facts, now hazard.Instant) (d *delivery, why str
 		if f.last.Over {
 			return nil, "its end was already sent"
 		}
-		d.last.Kind, d.item.Reason = kindOfEnd(h), h.Note
+		d.last.Kind, d.item.Reason = message.KindOfEnd(h), h.Note
 		d.last.Severity = max(f.last.Severity, h.Severity) // how urgent it is
 		return d, ""
 	}

@@ -30,7 +30,7 @@ type lastMessage struct {
 // messageAbout returns what a message about a hazard says.
 func messageAbout(h *hazard.Hazard, inside bool) lastMessage {
 	m := lastMessage{Severity: h.Severity, Inside: inside, Over: h.Status == hazard.Expired}
-	if h.AutoExpire {
+	if h.AutoExpire && h.EndGiven {
 		m.End = h.End
 	}
 	for _, x := range h.Measurements {
@@ -146,7 +146,7 @@ func (m *lastMessage) changes(h *hazard.Hazard, inside bool, now hazard.Instant)
 			add(string(x.Name), number(from), number(x.Value))
 		}
 	}
-	if h.AutoExpire && m.End > 0 && h.End != m.End {
+	if h.AutoExpire && h.EndGiven && m.End > 0 && h.End != m.End {
 		later := time.Duration(h.End-m.End) * time.Millisecond
 		if later >= muchLater || later >= minLater && m.End.Add(-nearEnd) <= now {
 			add("end", m.End.String(), h.End.String())
@@ -162,17 +162,6 @@ func (m *lastMessage) holds(h *hazard.Hazard, inside bool, now hazard.Instant) b
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-
-// kindOfEnd returns the kind of message for the end of a hazard.
-func kindOfEnd(h *hazard.Hazard) message.Kind {
-	switch h.Reason {
-	case hazard.EndRetracted:
-		return message.Correction
-	case hazard.EndCancelled, hazard.EndWithdrawn:
-		return message.Withdrawn
-	}
-	return message.Ended
-}
 
 // bySeverity sorts items as lists do.
 func bySeverity(items []message.Item) {

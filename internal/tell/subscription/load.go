@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/hazardd/hazardd/internal/format/headline"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
@@ -97,6 +98,9 @@ func (s *Service) facts(ctx context.Context, sub *subscription, n store.Notice, 
 	if err == nil {
 		f.near, err = s.nearness(ctx, sub, f.hazard)
 	}
+	if err == nil {
+		f.near.around, err = s.headlines.Around(ctx, f.hazard)
+	}
 	return f, err
 }
 
@@ -105,12 +109,14 @@ type nearness struct {
 	inside   bool // it reaches one of them
 	place    string
 	distance *float64 // km
+	around   *headline.Around
+	anywhere bool // the subscription names no place
 }
 
 // nearness returns how near a hazard comes to the places of a subscription.
 func (s *Service) nearness(ctx context.Context, sub *subscription, h *hazard.Hazard) (near nearness, err error) {
 	if sub.Where == nil {
-		near.inside = true
+		near.inside, near.anywhere = true, true
 		return near, nil
 	}
 	shapes, err := s.Store.Hazards.Shapes(ctx, possibly.Refs(h))
@@ -163,7 +169,7 @@ func (s *Service) nearness(ctx context.Context, sub *subscription, h *hazard.Haz
 
 // item returns a hazard for a message.
 func (n *nearness) item(h *hazard.Hazard) message.Item {
-	i := message.Item{Hazard: *h, Place: n.place, DistanceKM: n.distance}
+	i := message.Item{Hazard: *h, Around: n.around, Anywhere: n.anywhere, Place: n.place, DistanceKM: n.distance}
 	if e := h.Exposed(); e != nil && e.People != nil {
 		i.People = new(e.People.People)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/format/headline"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
@@ -81,9 +82,10 @@ const (
 // Service stores subscriptions and notifies subscribers. It is safe for concurrent use.
 type Service struct {
 	Config
-	measures *measures
-	leading  atomic.Pointer[lease.Lease]
-	tally    atomic.Pointer[map[channelStatus]int] // counts of index; nil before the first read
+	measures  *measures
+	headlines *headline.Maker
+	leading   atomic.Pointer[lease.Lease]
+	tally     atomic.Pointer[map[channelStatus]int] // counts of index; nil before the first read
 
 	mu      sync.Mutex
 	index   *index // index of subscriptions; guarded by mu
@@ -98,7 +100,7 @@ func New(c Config) *Service {
 	if c.Confirmations == 0 {
 		c.Confirmations = DefaultConfirmations
 	}
-	return &Service{Config: c, measures: newMeasures(), index: newIndex(), version: -1}
+	return &Service{Config: c, measures: newMeasures(), headlines: headline.NewMaker(c.Store.Hazards), index: newIndex(), version: -1}
 }
 
 // leads reports whether this process is the one that notifies subscribers.

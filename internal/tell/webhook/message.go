@@ -20,6 +20,7 @@ import (
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tell/channel"
+	hazardmessage "github.com/hazardd/hazardd/internal/tell/message"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -93,7 +94,7 @@ func (s *Service) message(ctx context.Context, h *hook, d store.Delivery, told i
 			shown.Changes = append(shown.Changes, d.Change)
 		}
 	}
-	return s.encode(h, c, shown, total, covers)
+	return s.encode(ctx, h, c, shown, total, covers)
 }
 
 // errBehind means that deliveries do not yet exist for all changes that a message would include.
@@ -185,7 +186,7 @@ func (s *Service) hasLeft(ctx context.Context, h *hook, c *hazard.Change) (bool,
 }
 
 // encode writes a message of a change.
-func (s *Service) encode(h *hook, c *hazard.Change, shown wire.Change, total int, covers []store.Delivery) (*message, error) {
+func (s *Service) encode(ctx context.Context, h *hook, c *hazard.Change, shown wire.Change, total int, covers []store.Delivery) (*message, error) {
 	// The id is derived from the content: a receiver that drops repeated ids must not drop a
 	// message with more content.
 	m := &message{id: fmt.Sprintf("msg_%s_%d", h.ID, c.Number), header: map[string]string{}, covers: covers}
@@ -197,8 +198,9 @@ func (s *Service) encode(h *hook, c *hazard.Change, shown wire.Change, total int
 		}
 	}
 	if h.Format.chat() {
-		m.text(h.Format, chatLine(c, shown, s.BaseURL))
-		return m, nil
+		line, err := s.chatLine(ctx, h, c, shown)
+		m.text(h.Format, line)
+		return m, err
 	}
 	late, left, changes := shown.Late, shown.Left, shown.Changes
 	shown = wire.FromChange(c, total, s.BaseURL)
@@ -242,59 +244,49 @@ func (m *message) text(f Format, line string) {
 // emoji are colored squares for the severities, as far as they exist (base interface section 1.4).
 var emoji = map[hazard.Severity]string{hazard.Warning: "🟥", hazard.Watch: "🟨", hazard.Advisory: "🟩", hazard.Information: "🟦", hazard.Termination: "⬛"}
 
-// chatLine describes a hazard's change for people: severity, name, place and link.
-func chatLine(c *hazard.Change, shown wire.Change, base string) string {
-	h := c.Hazard
-	line := stateLine(h)
+// chatLine describes a hazard's change for people, in the webhook's language, as other messages do
+// (package message): the level's color, the headline, what to do, the link.
+func (s *Service) chatLine(ctx context.Context, h *hook, c *hazard.Change, shown wire.Change) (string, error) {
+	around, err := s.headlines.Around(ctx, c.Hazard)
+	if err != nil {
+		return "", err
+	}
+	item := hazardmessage.Item{Hazard: *c.Hazard, Around: around, Anywhere: true, Link: s.BaseURL + "/h/" + c.Hazard.UUID.String()}
+	n := hazardmessage.Notice{Kind: hazardmessage.Changed, At: c.At.Time(), Items: []hazardmessage.Item{item}}
 	switch {
-	case h.Reason == hazard.EndRetracted:
-		line += " · RETRACTED, it was false"
-	case h.Status == hazard.Expired:
-		line += " · over (" + string(h.Reason) + ")"
+	case c.Hazard.Status == hazard.Expired:
+		n.Kind = hazardmessage.KindOfEnd(c.Hazard)
 	case shown.Left:
-		line += " · no longer of those that you asked for"
+		n.Items[0].Changed = []hazardmessage.Change{{Field: "area", To: "left"}}
 	case c.Kind == hazard.HazardCreated:
-		line += " · new"
-	default:
-		line += " · changed"
+		n.Kind = hazardmessage.First
 	}
 	if shown.Late {
-		line += ", told late: as of now"
+		n.Late = lateAfter
 	}
-	return line + " · " + base + "/h/" + h.UUID.String()
+	for _, tag := range h.wish.Tags() {
+		n.Language = append(n.Language, tag.String())
+	}
+	return emoji[c.Hazard.Severity] + " " + n.Line(chatLength), nil
 }
 
-// stateLine is the part of chatLine whose change is worth a message.
-func stateLine(h *hazard.Hazard) string {
-	word := h.Severity.String()
-	if h.Category == hazard.Exercise {
-		word = "EXERCISE " + word
-	}
-	return fmt.Sprintf("%s %s %s · %s", emoji[h.Severity], word, hazard.CleanLine(h.Name), place(h))
-}
-
-// place is a hazard's point in degrees, as people write it, or the region or country that it is in.
-func place(h *hazard.Hazard) string {
-	if h.Somewhere() {
-		return "place known only as " + hazard.CleanLine(h.PlaceKnownAs)
-	}
-	half := func(degrees float64, positive, negative string) string {
-		if degrees < 0 {
-			degrees, positive = -degrees, negative
-		}
-		return strconv.FormatFloat(degrees, 'f', 2, 64) + "°" + positive
-	}
-	return half(h.Latitude, "N", "S") + " " + half(h.Longitude, "E", "W")
-}
+// chatLength is the maximum length of a line for a chat, in characters.
+const chatLength = 600
 
 // worthTelling reports whether a change matters to people with these languages: not a change of
-// products, nor one that chatLine does not show.
+// products, nor one of what they would not see.
 func worthTelling(before, after *hazard.Hazard, wish lang.Wish) bool {
 	if before == nil || before.Status != after.Status || before.Reason != after.Reason {
 		return true
 	}
 	reader := wish.Reader()
-	return stateLine(reader.Of(before)) != stateLine(reader.Of(after))
+	return essence(reader.Of(before)) != essence(reader.Of(after))
+}
+
+// essence is what people are told of: the level, whether it is a drill, the name, and the place to a
+// hundredth of a degree.
+func essence(h *hazard.Hazard) string {
+	return fmt.Sprintf("%v %v %s %.2f %.2f %s", h.Severity, h.Category == hazard.Exercise, hazard.CleanLine(h.Name), h.Latitude, h.Longitude, h.PlaceKnownAs)
 }
 
 // testMessage says that it is a test.

@@ -26,6 +26,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/format/headline"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/net/outbound"
@@ -66,13 +67,14 @@ type Config struct {
 // Service stores webhooks and delivers to them. It is safe for concurrent use.
 type Service struct {
 	Config
-	clients  outbound.Clients
-	measures *measures
+	clients   outbound.Clients
+	measures  *measures
+	headlines *headline.Maker
 }
 
 // New makes a Service. It starts nothing.
 func New(c Config) *Service {
-	s := &Service{Config: c, clients: c.Targets.Clients(parallel), measures: newMeasures()}
+	s := &Service{Config: c, clients: c.Targets.Clients(parallel), measures: newMeasures(), headlines: headline.NewMaker(c.Store.Hazards)}
 	for _, client := range s.clients {
 		if c.Transport != nil {
 			client.Transport = c.Transport
