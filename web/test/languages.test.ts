@@ -75,9 +75,10 @@ describe.each([english!, ...others].map((l) => [l.language.id, l] as const))("%s
 });
 
 test.each([
-  [["de-CH", "pt-BR", "en"], "pt"],
+  [["nl-BE", "pt-BR", "en"], "pt"],
   [["zh-Hant-TW", "ar-EG"], "ar"],
   [["en-US", "fr"], "en"],
-  [["in", "de"], "en"],
+  [["in", "nl"], "en"],
+  [["de-CH"], "de"],
   [[], "en"],
 ])("a reader of %j gets %s", (wanted, id) => expect(best(wanted).id).toBe(id));

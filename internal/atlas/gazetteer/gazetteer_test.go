@@ -46,7 +46,7 @@ func TestSearch(t *testing.T) {
 		{"Cairo, Egypt", "en", nil, "Cairo|town|EG|Cairo"},
 		{"القاهرة", "ar", nil, ""}, // towns have only one name
 		{"مصر", "ar", nil, "مصر|country|EG|"},
-		{"Frankreich", "en", nil, ""}, // German is not a supported language
+		{"Frankrijk", "en", nil, ""}, // German is not a supported language
 		{"alemania", "en", nil, "Germany|country|DE|"},
 		{"alemania", "es", nil, "Alemania|country|DE|"},
 		{"ドイツ", "ja", nil, "ドイツ|country|DE|"},
