@@ -178,10 +178,10 @@ func (r *reference) edited(t *testing.T) *hazard.Hazard {
 }
 
 // TestTheHeadlinesOfTheCorpus says each hazard of headlines.md, and compares with the headline that
-// is right there. It fails on what no headline may be, and reports how many have the same facts in
-// the same order.
+// is right there: word for word, or with the one that is stated here, which has the same facts in the
+// same order but for what is stated. It fails on what no headline may be.
 func TestTheHeadlinesOfTheCorpus(t *testing.T) {
-	same, all := 0, references(t)
+	same, worded, all := 0, 0, references(t)
 	for _, r := range all {
 		var h *hazard.Hazard
 		var around *headline.Around
@@ -191,7 +191,10 @@ func TestTheHeadlinesOfTheCorpus(t *testing.T) {
 			around = headline.AroundOf(h)
 		} else {
 			if h, st = r.hazardOf(t); h == nil {
-				t.Logf("%s: %s has no hazard (held)", r.id, r.key)
+				if r.id != "S55" { // the only one that is held: lists of held reports say its name and why
+					t.Errorf("%s: %s has no hazard", r.id, r.key)
+				}
+				worded++
 				continue
 			}
 			var err error
@@ -203,16 +206,46 @@ func TestTheHeadlinesOfTheCorpus(t *testing.T) {
 		for _, fault := range faultsOf(got.Headline) {
 			t.Errorf("%s: %s: %s", r.id, fault, got.Headline)
 		}
-		if r.want != got.Headline {
-			t.Logf("DIFF %s\n  want %s\n  got  %s", r.id, r.want, got.Headline)
-		}
-		if lacks := lacking(r.want, got.Headline); len(lacks) == 0 {
+		switch other, ok := stated[r.id]; {
+		case got.Headline == r.want:
 			same++
-		} else {
-			t.Logf("%s lacks %q\n  want %s\n  got  %s", r.id, lacks, r.want, got.Headline)
+		case ok && got.Headline == other.say:
+			worded++
+			for _, fact := range lacking(r.want, got.Headline) {
+				if !strings.Contains(other.without, fact) {
+					t.Errorf("%s does not say %q: %s", r.id, fact, got.Headline)
+				}
+			}
+		default:
+			t.Errorf("%s\n  want %s\n  or   %s\n  got  %s", r.id, r.want, other.say, got.Headline)
 		}
 	}
-	t.Logf("%d of %d have the same facts in the same order", same, len(all))
+	t.Logf("%d of %d word for word, %d in other words that are stated", same, len(all), worded)
+}
+
+// stated are headlines that are as good as the reference or better, and why. without are the facts
+// of the reference that they leave out: its numbers, names and words of danger.
+var stated = map[string]struct{ say, without, why string }{
+	"S09": {say: "Tsunami warning for the coast of Alaska from Unimak Pass to Amchitka Pass until further notice. Dangerous coastal flooding and currents are possible.", why: "a comma"},
+	"S23": {say: "Wildfire near Valparaíso, Viña del Mar and Quilpué, Chile since Friday. Size and danger are not known.", why: "a comma"},
+	"S29": {say: "Flood in Nepal since 26 August: Copernicus ended its response on Monday 14 September. Whether the danger is over is not known.", without: "mapping flood", why: "the record says that the response ended, not what it was"},
+	"S30": {say: "Flash flood emergency for Medina County, Texas, until Wednesday 20:30: life-threatening flooding now. D'Hanis is affected.", without: "until Wednesday 20:30", why: "the order of rule 1: where, until when, how bad"},
+	"S31": {say: "Tornado warning until Tuesday 15:00 for Fremont, Mills, Montgomery and Page counties, Iowa, including Red Oak. Seen by radar; about 9,100 people.", why: "for, as all warnings"},
+	"S35": {say: "Extreme heat warning until Friday 21:00 around Minneapolis and Saint Paul, Minnesota: feels like 38 °C. About 4.8 million people live there.", why: "the state, and what the people have to do with it"},
+	"S38": {say: "Lake effect snow warning until Tuesday 13:00 for Oswego County, New York: 20 to 30 cm of snow.", without: "far north", why: "of what; the greatest depth is a danger that the whole county should know"},
+	"S39": {say: "Winter storm possible from Tuesday 20:00 to Wednesday 23:00 for the West Glacier Region, Montana: heavy snow.", why: "for, as all warnings"},
+	"S40": {say: "Hurricane warning until further notice around Hilo and Kailua-Kona, Hawaii. About 210,000 people live there.", without: "island Hilo Kailua-Kona", why: "the towns before the state, which has the name of the island"},
+	"S41": {say: "Coastal flood advisory until Thursday 04:00 for San Francisco Bay, California: up to 0.5 m of water on shores.", without: "low", why: "with the state (rule 9)"},
+	"S42": {say: "Air quality alert around Austin, Texas, on Thursday: high ozone.", without: "area expected", why: "shorter"},
+	"S43": {say: "Red wind warning on Monday for the Rijeka region, Croatia: gusts 200 km/h. About 450,000 people live there.", why: "gusts as elsewhere"},
+	"S44": {say: "Yellow cold warning on Wednesday 00:00–10:00 for Livno, Bosnia and Herzegovina: down to -7 °C.", without: "region", why: "the source's own place"},
+	"S45": {say: "Frost on Tuesday 00:00–07:00 for Kreis Ludwigsburg and Schwarzwald-Baar-Kreis, Germany: 0 to -2 °C.", why: "a span as in others of the corpus"},
+	"S46": {say: "Tornado warning until Saturday 17:26 for Kitchener, Cambridge, Region of Waterloo, Canada. A storm may be producing one; about 510,000 people.", why: "rule 14: people at the level WARNING"},
+	"S47": {say: "Ended: tornado warning for R.M. of Rosthern including Rosthern Hague and Carlton, Canada. Tornadoes associated with this alert are no longer expected in the area.", why: "the source's own words"},
+	"S48": {say: "Red high-temperature warning until Sunday 13:32 for Penglai, Shandong, China: over 39 °C, locally over 40 °C. About 600,000 people live there.", why: "what the people have to do with it"},
+	"S49": {say: "Moderate rain until Wednesday 01:00 in Pondicherry and 13 districts around, India.", without: "Rain thunder lightning", why: "an official warning keeps its official word (rule 2)"},
+	"S52": {say: "Chemical leak at harbour, 1 km off the Netherlands: ammonia leak. Which area is affected is not known.", without: "2 off", why: "the distance to the built-in coast"},
+	"S54": {say: "Withdrawn: dam break at Vajont, Italy. False report: the dam is sound.", without: "report dam break Vajont Italy false", why: "the editor's own words, after what it was"},
 }
 
 // faultsOf returns what no headline may be (rules 1 and 19).
@@ -231,18 +264,18 @@ func faultsOf(s string) (faults []string) {
 	return faults
 }
 
-// lacking returns the facts of a headline that another does not have in the same order: its numbers
-// and names.
+// lacking returns the facts of a headline that another does not have in the same order: its numbers,
+// names and all words that say something.
 func lacking(want, got string) (lacks []string) {
-	rest := got
-	for _, word := range strings.FieldsFunc(want, func(r rune) bool {
+	rest := strings.ToLower(got)
+	for word := range strings.FieldsFuncSeq(want, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(".:,'-°", r)
 	}) {
 		word = strings.Trim(word, ".,:'")
-		if word == "" || !unicode.IsDigit(rune(word[0])) && !unicode.IsUpper([]rune(word)[0]) || slices.Contains([]string{"About", "A", "No", "The", "Its", "There", "Which", "Whether", "Some", "Seen", "Dangerous"}, word) {
+		if word == "" || slices.Contains(silent, strings.ToLower(word)) {
 			continue
 		}
-		_, after, ok := strings.Cut(rest, word)
+		_, after, ok := strings.Cut(rest, strings.ToLower(word))
 		if !ok {
 			lacks = append(lacks, word)
 			continue
@@ -251,3 +284,6 @@ func lacking(want, got string) (lacks []string) {
 	}
 	return lacks
 }
+
+// silent are words that say nothing by themselves.
+var silent = []string{"a", "the", "of", "for", "in", "on", "at", "to", "and", "is", "are", "was", "its", "it", "there", "about", "around", "near", "there", "including", "associated", "with"}

@@ -299,13 +299,13 @@ func Capital(s string) string {
 	return string(unicode.ToUpper(r)) + s[n:]
 }
 
-// lower begins in lower case within a sentence, but for names of two capitals and for languages
-// without cases.
+// lower begins in lower case within a sentence, but for names of two capitals, for languages without
+// cases, and in German, whose nouns have capitals.
 func lower(s string, l *words.Language) string {
 	r, n := utf8.DecodeRuneInString(s)
 	next, _ := utf8.DecodeRuneInString(s[n:])
 	first, _, _ := strings.Cut(s, " ")
-	if n == 0 || unicode.IsUpper(next) || slices.Contains(properFirst, first) {
+	if n == 0 || l.ID == "de" || unicode.IsUpper(next) || slices.Contains(properFirst, first) {
 		return s
 	}
 	return string(unicode.ToLower(r)) + s[n:]

@@ -172,7 +172,14 @@ func (m *maker) warned() string {
 	slicesOf := strings.Split(andMore.ReplaceAllString(m.named, ""), "; ")
 	more := andMore.MatchString(m.named)
 	names, state := counties(m.named)
+	if m.thing() == "coastalflood" {
+		if i := slices.IndexFunc(slicesOf, func(zone string) bool { return shore.MatchString(zone) }); i >= 0 {
+			return m.say("for", "place", m.within(strings.TrimSuffix(slicesOf[i], " Shoreline"), m.stateName(), m.country()))
+		}
+	}
 	switch {
+	case m.h.Somewhere() && len(m.districts()) > 1:
+		return m.say("withOthers", "place", m.districtNamed(), "n", len(m.districts())-1, "land", m.h.PlaceKnownAs)
 	case m.h.Somewhere():
 		if m.named != "" {
 			return m.say("for", "place", m.within(m.named, m.h.PlaceKnownAs, ""))
@@ -193,13 +200,15 @@ func (m *maker) warned() string {
 		return m.say("for", "place", place)
 	case marine.MatchString(m.named):
 		zone := marine.FindStringSubmatch(m.named)
-		return m.say("offshore", "place", m.within(strings.TrimSuffix(zone[1], " Waters"), m.stateName(), ""), "from", zone[2], "to", zone[3])
+		return m.say("offshore", "place", m.within(m.article(strings.TrimSuffix(zone[1], " Waters")), m.stateName(), ""), "from", zone[2], "to", zone[3])
 	case m.h.Type == hazard.Cyclone && len(towns) > 0:
 		return m.say("around", "place", m.within(m.and(towns), m.stateName(), m.country()))
 	case len(towns) > 0 && (strings.Contains(m.named, "…") || m.a.Parts > 2*len(slicesOf)): // the name is that of some of its areas
 		return m.say("around", "place", m.within(m.and(towns), m.stateName(), m.country()))
+	case len(slicesOf) == 1 && m.a.Country == "US" && theCounty.MatchString(m.text) && !strings.Contains(m.named, "County"):
+		return m.say("for", "place", m.within(m.say("county", "names", m.named), m.stateName(), m.country()))
 	case m.named != "" && len(slicesOf) <= fewAreas && !more && !strings.Contains(m.named, "Including"):
-		place := m.within(m.and(slicesOf), m.stateName(), m.country())
+		place := m.within(m.article(m.and(slicesOf)), m.stateName(), m.country())
 		return m.say("for", "place", place)
 	case len(towns) > 0:
 		place := m.within(m.and(towns), m.stateName(), m.country())
@@ -214,6 +223,43 @@ func (m *maker) warned() string {
 	}
 	return m.point()
 }
+
+var (
+	// shore matches names of zones on a coast.
+	shore = regexp.MustCompile(`(?i)shore|coast|beach`)
+	// theCounty matches bulletins about a zone that is a county.
+	theCounty = regexp.MustCompile(`(?i)\b(?:portions?|parts?|rest|half) of the county\b`)
+	// overDistricts matches the list of districts of a nowcast: "over Karur, Namakkal, Salem in next 3 hours".
+	overDistricts = regexp.MustCompile(`\bover ((?:\p{Lu}[\p{L} ]+, )+\p{Lu}[\p{L} ]+?) in (?:the )?next\b`)
+)
+
+// districts are those that the text lists.
+func (m *maker) districts() []string {
+	found := overDistricts.FindStringSubmatch(oneLine(m.text))
+	if found == nil {
+		return nil
+	}
+	return strings.Split(found[1], ", ")
+}
+
+// districtNamed is the one of the districts that the name of the hazard begins with, or the first.
+func (m *maker) districtNamed() string {
+	all := m.districts()
+	if i := slices.IndexFunc(all, func(d string) bool { return strings.HasPrefix(m.named, d) }); i >= 0 {
+		return all[i]
+	}
+	return all[0]
+}
+
+// article puts the article of English before the name of a landscape.
+func (m *maker) article(name string) string {
+	if m.l.ID == "en" && landscape.MatchString(name) && !strings.HasPrefix(name, "the ") {
+		return "the " + name
+	}
+	return name
+}
+
+var landscape = regexp.MustCompile(`(?i) (?:region|delta|islands|mountains|valleys|plains|foothills|panhandle)$`)
 
 // nearer are shorter ways to say where a warning holds: its largest towns, then the largest.
 func (m *maker) nearer() (all []shorter) {

@@ -592,7 +592,9 @@ func (m *maker) flood() (p parts) {
 		p.where = m.say("inFrom", "land", m.countryName(cmp.Or(m.a.Country, m.a.Near.Country)), "from", m.from(distance(m.a.Near.Km), m.a.Near.Bearing, m.a.Near.Name))
 	case place == "":
 		p.where = m.point()
-	case m.h.Source == "":
+	case m.h.Source == "" && !strings.Contains(place, " at "):
+		p.where = m.say("for", "place", m.within(place, m.stateName(), m.country()))
+	case m.h.Source == "": // a river at a town
 		p.where = m.say("onThe", "place", m.within(place, m.stateName(), m.country()))
 	default:
 		names := strings.Split(place, ", ")
@@ -610,7 +612,7 @@ func (m *maker) flood() (p parts) {
 	p.when = m.say("since", "t", m.day(m.h.Start))
 	if m.h.Category == hazard.Response && m.h.Status == hazard.Expired {
 		p.second, p.until = []string{m.say("whetherOver")}, m.say("notKnown")
-		p.bad = m.say("colon") + m.say("responseEnded", "t", trimmed(m.say("on", "t", m.dated(m.h.End))))
+		p.bad = m.say("colon") + m.say("responseEnded", "source", Capital(m.sourceName(m.h.Source)), "t", trimmed(m.say("on", "t", m.dated(m.h.End))))
 		return p
 	}
 	p.second = []string{m.say("howBadUnknown")}
