@@ -16,8 +16,9 @@ type Subscription struct {
 	ID         string             `json:"id"`
 	Owner      string             `json:"owner"` // empty for a person without an account
 	Name       string             `json:"name"`
-	Where      *SubscriptionWhere `json:"where"` // nil means the whole world
-	Types      []string           `json:"types"` // empty means all
+	Where      *SubscriptionWhere `json:"where"`  // nil means the whole world
+	Hazard     string             `json:"hazard"` // the only hazard that it is about, by its UUID; empty for all
+	Types      []string           `json:"types"`  // empty means all
 	Categories []string           `json:"categories"`
 	Severity   string             `json:"severity_min"`
 	Measure    string             `json:"measure"` // see Search.Measures
@@ -32,6 +33,7 @@ type Subscription struct {
 	Waiting    int64              `json:"waiting"`
 	Created    string             `json:"created"` // RFC 3339
 	Updated    string             `json:"updated"`
+	Token      string             `json:"token"` // ends it; for who follows a hazard without an account
 }
 
 // SubscriptionWhere selects places. A hazard matches if it concerns any of them.
@@ -81,6 +83,7 @@ type Channel struct {
 type SubscriptionFields struct {
 	Name       *string            `json:"name,omitzero"`
 	Where      *SubscriptionWhere `json:"where,omitzero"`
+	Hazard     *string            `json:"hazard,omitzero"`
 	Types      []string           `json:"types,omitzero"`
 	Categories []string           `json:"categories,omitzero"`
 	Severity   *string            `json:"severity_min,omitzero"`

@@ -7077,6 +7077,8 @@ export interface components {
             /** @description One line. */
             readonly name?: string;
             readonly where?: components["schemas"]["SubscriptionWhere"];
+            /** @description The uuid of the only hazard that it is about, wherever it is: in place of `where`. What holds now is told at once, later changes and the end as usual; a week after the end the subscription is removed. Without an account, Web Push needs no address of email with it. */
+            readonly hazard?: string;
             /** @description Empty for all. */
             readonly types?: readonly components["schemas"]["TypeId"][];
             /** @description Empty for all. */
@@ -7118,6 +7120,8 @@ export interface components {
             /** @description One line. */
             readonly name?: string;
             readonly where?: components["schemas"]["SubscriptionWhere"];
+            /** @description The uuid of the only hazard that it is about, wherever it is: in place of `where`. What holds now is told at once, later changes and the end as usual; a week after the end the subscription is removed. Without an account, Web Push needs no address of email with it. */
+            readonly hazard?: string;
             /** @description Empty for all. */
             readonly types?: readonly components["schemas"]["TypeId"][];
             /** @description Empty for all. */
@@ -7205,6 +7209,10 @@ export interface components {
             readonly owner?: string;
             readonly name: string;
             readonly where?: components["schemas"]["SubscriptionWhere"];
+            /** @description The only hazard that it is about. */
+            readonly hazard?: components["schemas"]["Uuid"];
+            /** @description Ends it, by `POST /subscriptions/unsubscribe`: once, to who follows a hazard over Web Push without an account. */
+            readonly token?: string;
             readonly types: readonly components["schemas"]["TypeId"][];
             readonly categories: readonly components["schemas"]["CategoryId"][];
             readonly severity_min?: components["schemas"]["SeverityId"];
@@ -7263,6 +7271,11 @@ export interface components {
             /** @description Absent where it cannot be chosen. */
             readonly webpush?: {
                 /** @description The key of the server, an uncompressed point on P-256 in base64url. */
+                readonly public_key: string;
+            };
+            /** @description Web Push that follows one hazard (`hazard` of a subscription), also without an account. Absent where there is none. */
+            readonly follow?: {
+                /** @description As of `webpush`. */
                 readonly public_key: string;
             };
             /** @description Channels of kind `http`. */

@@ -43,6 +43,7 @@ type Channels struct {
 type offered struct {
 	Email   bool          `json:"email"`
 	WebPush *offeredPush  `json:"webpush,omitzero"`
+	Follow  *offeredPush  `json:"follow,omitzero"` // of Web Push that follows one hazard
 	HTTP    []offeredHTTP `json:"http"`
 	Regions []string      `json:"regions"`
 }
@@ -62,8 +63,11 @@ func (a *Messages) subscriptionChannels(_ *http.Request, who *auth.Caller) (offe
 	out := offered{HTTP: []offeredHTTP{}, Regions: []string{}}
 	if a.Notify.Key != nil {
 		out.Email = a.Channels.Email && (a.Notify.Links || who.Role == auth.Admin)
-		if a.Channels.PushKey != "" && (out.Email || who.Role != auth.Public) { // the public gets Web Push only where email is offered too
-			out.WebPush = &offeredPush{a.Channels.PushKey}
+		if a.Channels.PushKey != "" {
+			out.Follow = &offeredPush{a.Channels.PushKey}
+			if out.Email || who.Role != auth.Public { // the public gets Web Push for its places only where email is offered too
+				out.WebPush = out.Follow
+			}
 		}
 		if who.Role != auth.Public && who.Role != auth.Reader {
 			for _, name := range slices.Sorted(maps.Keys(a.Channels.HTTP)) {

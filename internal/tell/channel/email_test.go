@@ -238,7 +238,7 @@ func TestAMailIsAThreadThatCanBeLeftWithOneClick(t *testing.T) {
 		}
 		h := heads[0]
 		subject, err := new(mime.WordDecoder).DecodeHeader(h.Get("Subject"))
-		if err != nil || subject != "Warning: Flood Warning: Skagit River · 12 km from Home" {
+		if err != nil || subject != "Flood warning for Skagit River, Washington · 12 km from Home" {
 			t.Errorf("subject %q, %v", subject, err)
 		}
 		for name, want := range map[string]string{"Auto-Submitted": "auto-generated", "List-Unsubscribe": "<https://example.org/unsubscribe/token?x=1>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",

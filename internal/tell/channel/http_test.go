@@ -74,7 +74,7 @@ var services = map[string]struct {
 }{
 	"ntfy": {"{shop}/my-topic", Recipe{Secret: "tk"}, "POST /", func(t *testing.T, r *http.Request, body string) {
 		m := object(t, body)
-		if m["topic"] != "my-topic" || m["priority"] != 5.0 || m["click"] != "https://example.org/h/7" || !strings.HasPrefix(m["title"].(string), "Warning: ") || r.Header.Get("Authorization") != "Bearer tk" {
+		if m["topic"] != "my-topic" || m["priority"] != 5.0 || m["click"] != "https://example.org/h/7" || !strings.HasPrefix(m["title"].(string), "Flood warning for ") || r.Header.Get("Authorization") != "Bearer tk" {
 			t.Errorf("%s", body)
 		}
 	}},
@@ -85,7 +85,7 @@ var services = map[string]struct {
 	}},
 	"slack": {"{shop}/services/T/B/x", Recipe{Hosts: []string{"127.0.0.1"}}, "POST /services/T/B/x", func(t *testing.T, _ *http.Request, body string) {
 		m := object(t, body)
-		if len(m["blocks"].([]any)) != 2 || !strings.HasPrefix(m["text"].(string), "Warning: ") || strings.Contains(body, "mrkdwn") {
+		if len(m["blocks"].([]any)) != 2 || !strings.HasPrefix(m["text"].(string), "Flood warning for ") || strings.Contains(body, "mrkdwn") {
 			t.Errorf("%s", body)
 		}
 	}},
@@ -103,7 +103,7 @@ var services = map[string]struct {
 	"twilio": {"+15551234567", Recipe{Secret: "tok", Set: map[string]string{"account": "AC1", "from": "+15550000000"}, URL: "{shop}/2010-04-01/Accounts/{{path .Set.account}}/Messages.json"}, "POST /2010-04-01/Accounts/AC1/Messages.json",
 		func(t *testing.T, r *http.Request, body string) {
 			form, err := url.ParseQuery(body)
-			if err != nil || form.Get("To") != "+15551234567" || form.Get("From") != "+15550000000" || !strings.HasPrefix(form.Get("Body"), "Warning: Flood") || !strings.HasSuffix(form.Get("Body"), "https://example.org/h/7") {
+			if err != nil || form.Get("To") != "+15551234567" || form.Get("From") != "+15550000000" || !strings.HasPrefix(form.Get("Body"), "Flood warning for ") || !strings.HasSuffix(form.Get("Body"), "https://example.org/h/7") {
 				t.Errorf("%v, %s", err, body)
 			}
 			if r.Header.Get("Authorization") != "Basic "+base64.StdEncoding.EncodeToString([]byte("AC1:tok")) {

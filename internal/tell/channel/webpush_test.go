@@ -191,7 +191,7 @@ func TestABrowserReadsWhatItIsSent(t *testing.T) {
 			t.Errorf("lengths %d and %d distinguish the messages", len(body), len(b.bodies[0]))
 		}
 	}
-	if g := got[0]; g.Title != "Warning: Flood Warning: Skagit River · 12 km from Home" || g.URL != "https://example.org/h/7" || g.Tag != "thread-1" || g.Type != "FLOOD" || !strings.HasPrefix(g.Body, "Move to") {
+	if g := got[0]; g.Title != "Flood warning for Skagit River, Washington · 12 km from Home" || g.URL != "https://example.org/h/7" || g.Tag != "thread-1" || g.Type != "FLOOD" || !strings.HasPrefix(g.Body, "Move to") {
 		t.Errorf("%+v", g)
 	}
 	if !strings.HasPrefix(got[1].Title, "EXERCISE: ") || !strings.HasPrefix(got[1].Body, "EXERCISE. This is a drill") {

@@ -125,11 +125,8 @@ func (w *letter) brief(e *entry) (parts []string) {
 	}
 	parts = append(parts, e.Lead...)
 	parts = append(parts, e.Changes...)
-	switch {
-	case len(e.ToDo) > 0 && e.headline.Instruction != "":
+	if len(e.ToDo) > 0 && e.headline.Instruction != "" {
 		parts = append(parts, w.apart(e.headline.Instruction))
-	case len(e.ToDo) > 0:
-		parts = append(parts, w.apart(e.ToDo[0]))
 	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	for i := range parts {

@@ -60,7 +60,7 @@ type entry struct {
 	Lead                 []string
 	Changes              []string
 	Facts                []fact
-	ToDo                 []string // paragraphs
+	ToDo                 []string // paragraphs; that nobody gave an instruction, if none is in headline
 	Said                 []string // paragraphs of the authority's description
 	Lang, Dir            string   // of the authority's words; Lang is empty if it is not known
 	Link, Where, Until   string

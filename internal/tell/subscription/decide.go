@@ -234,12 +234,14 @@ func (r *recipient) first(d *delivery, h *hazard.Hazard, inside bool) (why strin
 	switch {
 	case fault != "":
 		return fault
+	case h.Status != hazard.Active && r.sub.Hazard != uuid.Nil && h.UUID == r.sub.Hazard:
+		d.last.Kind, d.item.Reason = message.KindOfEnd(h), h.Note
 	case h.Status != hazard.Active:
 		return "it ended before a message was sent"
 	case !inside || !wanted.match(h, r.counting):
 		return "it no longer concerns the subscriber"
 	}
-	d.last.Kind = message.First
+	d.last.Kind = cmp.Or(d.last.Kind, message.First)
 	d.last.Thread = "thread-" + uuid.NewSHA1(space, []byte(r.sub.ID+"\x00"+h.UUID.String())).String()
 	return ""
 }

@@ -28,8 +28,9 @@ type index struct {
 	points   rtree.RTreeGN[float32, uint32] // of parts
 	areas    map[string]*area
 	tree     rtree.RTreeGN[float32, *area]
-	assets   map[*area]struct{}  // the areas that are assets of an organization; they are not in tree
-	world    map[uint32]struct{} // slots without places, for the whole world
+	assets   map[*area]struct{}                // the areas that are assets of an organization; they are not in tree
+	world    map[uint32]struct{}               // slots without places, for the whole world
+	hazards  map[uuid.UUID]map[uint32]struct{} // slots that follow one hazard
 	criteria map[string]*criteria
 	channels map[string]*channelSet
 	seen     []uint32 // by slot: the last search that found it
@@ -42,7 +43,8 @@ type slot struct {
 	since    int64
 	criteria *criteria
 	channels *channelSet
-	first    uint32 // its first part; 0 for none
+	first    uint32    // its first part; 0 for none
+	hazard   uuid.UUID // the only one that it is about
 }
 
 // part is a place of a subscription.
@@ -89,7 +91,7 @@ type criteria struct {
 }
 
 func newIndex() *index {
-	return &index{slots: make([]slot, 1), parts: make([]part, 1), seen: make([]uint32, 1), byID: map[uuid.UUID]uint32{}, areas: map[string]*area{}, assets: map[*area]struct{}{}, world: map[uint32]struct{}{},
+	return &index{slots: make([]slot, 1), parts: make([]part, 1), seen: make([]uint32, 1), byID: map[uuid.UUID]uint32{}, areas: map[string]*area{}, assets: map[*area]struct{}{}, world: map[uint32]struct{}{}, hazards: map[uuid.UUID]map[uint32]struct{}{},
 		criteria: map[string]*criteria{}, channels: map[string]*channelSet{}}
 }
 
@@ -141,12 +143,19 @@ func (ix *index) put(s *store.Subscription, region func(string) (geo.Shape, floa
 		n = uint32(len(ix.slots))
 		ix.slots, ix.seen = append(ix.slots, slot{}), append(ix.seen, 0)
 	}
-	ix.slots[n] = slot{id: id, since: s.Since, criteria: wanted, channels: set}
+	ix.slots[n] = slot{id: id, since: s.Since, criteria: wanted, channels: set, hazard: sub.Hazard}
 	wanted.users++
 	set.users++
 	ix.byID[id] = n
 	if len(set.routes) == 0 {
 		return nil // it is counted, and gets no messages
+	}
+	if sub.Hazard != uuid.Nil {
+		if ix.hazards[sub.Hazard] == nil {
+			ix.hazards[sub.Hazard] = map[uint32]struct{}{}
+		}
+		ix.hazards[sub.Hazard][n] = struct{}{}
+		return nil
 	}
 	if sub.Where == nil {
 		ix.world[n] = struct{}{}
@@ -345,6 +354,11 @@ func (ix *index) drop(id uuid.UUID) {
 		delete(ix.channels, set.key)
 	}
 	delete(ix.world, n)
+	if followed := ix.slots[n].hazard; followed != uuid.Nil {
+		if delete(ix.hazards[followed], n); len(ix.hazards[followed]) == 0 {
+			delete(ix.hazards, followed)
+		}
+	}
 	delete(ix.byID, id)
 	ix.slots[n] = slot{}
 	ix.free = append(ix.free, n)
@@ -380,9 +394,9 @@ func boxesOf(b geo.Box, margin float64) []rect {
 	return []rect{one(b.West, b.South, b.East, b.North)}
 }
 
-// near calls f once for each subscription with a place that a hazard at the shapes reaches, whatever
-// its criteria. assets are the nearest ones by organization.
-func (ix *index) near(shapes []geo.Shape, assets map[string]nearAsset, f func(*slot)) {
+// near calls f once for each subscription that follows the hazard with that id, or has a place that a
+// hazard at the shapes reaches, whatever its criteria. assets are the nearest ones by organization.
+func (ix *index) near(id uuid.UUID, shapes []geo.Shape, assets map[string]nearAsset, f func(*slot)) {
 	if ix.search++; ix.search == 0 { // it overflowed
 		clear(ix.seen)
 		ix.search = 1
@@ -394,6 +408,9 @@ func (ix *index) near(shapes []geo.Shape, assets map[string]nearAsset, f func(*s
 		}
 	}
 	for n := range ix.world {
+		found(n)
+	}
+	for n := range ix.hazards[id] {
 		found(n)
 	}
 	for a := range ix.assets {

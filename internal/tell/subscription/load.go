@@ -115,7 +115,7 @@ type nearness struct {
 
 // nearness returns how near a hazard comes to the places of a subscription.
 func (s *Service) nearness(ctx context.Context, sub *subscription, h *hazard.Hazard) (near nearness, err error) {
-	if sub.Where == nil {
+	if sub.Where == nil { // or one hazard is followed, wherever it is
 		near.inside, near.anywhere = true, true
 		return near, nil
 	}

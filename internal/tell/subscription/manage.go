@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/netip"
 	"slices"
 	"time"
@@ -108,16 +109,26 @@ func (s *Service) Get(ctx context.Context, who tell.Author, id string) (Subscrip
 }
 
 // Create creates a subscription for changes from now on. People without an account must give an
-// email address, may add Web Push, and must name a place.
+// email address, may add Web Push, and must name a place; or they follow one hazard, over Web Push or
+// email.
 func (s *Service) Create(ctx context.Context, who tell.Author, body []byte, now hazard.Instant) (Subscription, error) {
 	sub, ask, err := s.made(ctx, who, body, now)
 	if err != nil {
 		return Subscription{}, err
 	}
+	told, err := s.followed(ctx, who, sub, now)
+	if err != nil {
+		return Subscription{}, err
+	}
+	ask = append(ask, told...)
 	if err := s.Store.Subscriptions.Add(ctx, []store.Subscription{sub.Subscription}, ask, who.Audit("subscription.create", sub.ID, "", now)); err != nil {
 		return Subscription{}, err
 	}
-	return sub.show(who.Caller != nil, int64(len(ask))), nil
+	shown := sub.show(who.Caller != nil, int64(len(ask)))
+	if who.Caller == nil && sub.followsWithConsent() {
+		shown.Token = s.Key.sign(ToUnsubscribe, sub.ID, sub.Channels[0].ID, sub.Channels[0].Stamp, 0)
+	}
+	return shown, nil
 }
 
 // CreateAll creates several subscriptions like Create, all or none, in one transaction. Other
@@ -151,12 +162,17 @@ func (s *Service) made(ctx context.Context, who tell.Author, body []byte, now ha
 	}
 	limit := int64(maxOfReader)
 	switch {
+	case who.Caller == nil && sub.followsWithConsent():
+		limit, sub.Owner = math.MaxInt64, ""
+		if err := s.mayFollow(ctx, who, now); err != nil {
+			return nil, nil, err
+		}
 	case who.Caller == nil:
 		limit, sub.Owner = maxUnconfirmed, nobodyYet
 	case who.Role == auth.Editor:
 		limit = maxOfEditor
 	}
-	if !who.Admin() {
+	if !who.Admin() && limit < math.MaxInt64 {
 		if n, err := s.Store.Subscriptions.CountOf(ctx, sub.Owner); err != nil {
 			return nil, nil, err
 		} else if n >= limit {
@@ -181,10 +197,10 @@ func (s *Service) mayMake(who tell.Author, r *request, sub *subscription, err er
 	if r.Channels == nil && len(sub.Channels) == 0 {
 		bad.Add("channels", "is missing: expected at least one, such as {\"kind\": \"email\", \"to\": \"ann@example.org\"}")
 	}
-	if who.Caller == nil && sub.Where == nil {
+	if who.Caller == nil && sub.Where == nil && sub.Hazard == uuid.Nil {
 		bad.Add("where", "is missing: expected areas, points or regions")
 	}
-	if who.Caller == nil && len(sub.Channels) > 0 && !slices.ContainsFunc(sub.Channels, func(c Channel) bool { return c.Kind == channel.Email }) {
+	if who.Caller == nil && !sub.followsWithConsent() && len(sub.Channels) > 0 && !slices.ContainsFunc(sub.Channels, func(c Channel) bool { return c.Kind == channel.Email }) {
 		bad.Add("channels", "expected an address of email among them, which confirms the subscription; or log in")
 	}
 	if err := bad.Err(); err != nil {

@@ -86,7 +86,7 @@ func (q *queue) Purge(ctx context.Context, before hazard.Instant) error {
 	if err := q.Store.Notices.Purge(ctx, before); err != nil {
 		return err
 	}
-	return q.forget(ctx, hazard.At(q.Now()))
+	return errors.Join(q.forget(ctx, hazard.At(q.Now())), q.unfollow(ctx, hazard.At(q.Now())))
 }
 
 // Refresh finds notices that other nodes have added, such as confirmations. It returns the last
@@ -269,7 +269,7 @@ func (ix *index) notices(c *hazard.Change, a audience, counting bool, now hazard
 	reached := map[uuid.UUID]bool{}
 	if active {
 		wanted := map[*criteria]bool{}
-		ix.near(a.shapes, a.assets, func(s *slot) {
+		ix.near(h.UUID, a.shapes, a.assets, func(s *slot) {
 			if len(a.told) > 0 {
 				reached[s.id] = true
 			}
@@ -288,6 +288,13 @@ func (ix *index) notices(c *hazard.Change, a audience, counting bool, now hazard
 			}
 		})
 	}
+	for n := range ix.hazards[h.UUID] { // they are told of the end, if of nothing before
+		for _, r := range ix.slots[n].channels.routes {
+			if !active && a.told[mailbox{ix.slots[n].id, r.id}] == nil {
+				add(&ix.slots[n], r)
+			}
+		}
+	}
 	for box, last := range a.told {
 		n, ok := ix.byID[box.subscription]
 		if !ok {
@@ -295,7 +302,7 @@ func (ix *index) notices(c *hazard.Change, a audience, counting bool, now hazard
 		}
 		s := &ix.slots[n]
 		for _, r := range s.channels.routes {
-			if r.id == box.channel && !last.holds(current, reached[box.subscription], now) {
+			if r.id == box.channel && !last.holds(current, reached[box.subscription] || s.hazard != uuid.Nil, now) {
 				add(s, r)
 			}
 		}
@@ -332,7 +339,7 @@ func (s *Service) Reach(ctx context.Context, h *hazard.Hazard, areas []geo.Shape
 	counting := s.Counting()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.index.near(shapes, assets, func(slot *slot) {
+	s.index.near(h.UUID, shapes, assets, func(slot *slot) {
 		if slot.criteria.match(h, counting) {
 			n++
 		}

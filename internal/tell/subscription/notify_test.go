@@ -2,10 +2,14 @@ package subscription
 
 import (
 	"errors"
+	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
@@ -561,4 +565,70 @@ func TestWhoWasToldIsToldThatItNoLongerHolds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWhoFollowsAHazardIsToldUntilItIsOver checks subscriptions to one hazard, of a stranger over Web
+// Push: what holds now comes at once, then changes, then the end; other hazards never. A week after
+// the end the subscription is gone.
+func TestWhoFollowsAHazardIsToldUntilItIsOver(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		stop := b.run(b.svc)
+		defer stop()
+		h, other := b.flood(), b.flood()
+		settle(time.Minute)
+		stranger := tell.Author{Addr: netip.MustParseAddr("203.0.113.9")}
+		follow := func(id uuid.UUID, channels string) (Subscription, error) {
+			return b.svc.Create(t.Context(), stranger, fmt.Appendf(nil, `{"hazard":%q,"channels":[%s]}`, id, channels), now())
+		}
+		const push = `{"kind":"webpush","to":"device"}`
+		sub, err := follow(h.UUID, push)
+		if err != nil || sub.Hazard != h.UUID || sub.Owner != "" || sub.Token == "" || sub.Channels[0].Status != Active {
+			t.Fatalf("%+v, %v", sub, err)
+		}
+		if _, err := follow(uuid.New(), push); err == nil {
+			t.Error("a hazard that does not exist is followed")
+		}
+		if _, err := follow(h.UUID, push+`,{"kind":"http","to":"https://a.example/x"}`); err == nil {
+			t.Error("a stranger follows over HTTP")
+		}
+		settle(time.Minute)
+		b.want("device", "first")
+		b.save(other.ID, severity_(hazard.Warning))
+		b.save(h.ID, severity_(hazard.Warning))
+		settle(time.Minute)
+		b.save(h.ID, over(hazard.EndAllClear))
+		settle(time.Minute)
+		b.want("device", "first", "changed severity WATCH>WARNING", "ended")
+		if _, err := follow(h.UUID, push); err == nil {
+			t.Error("what is over is followed")
+		}
+		settle(keptOver + 25*time.Hour)
+		if _, err := b.store.Subscriptions.Get(t.Context(), sub.ID); !errors.Is(err, hazard.ErrNotFound) {
+			t.Errorf("the subscription is kept: %v", err)
+		}
+	})
+}
+
+// TestWhoFollowsLearnsOfTheEndThoughOfNothingBefore checks a follower whose address was confirmed
+// after the last change.
+func TestWhoFollowsLearnsOfTheEndThoughOfNothingBefore(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		stop := b.run(b.svc)
+		defer stop()
+		h := b.flood()
+		settle(time.Minute)
+		sub, err := b.svc.Create(t.Context(), tell.Author{Addr: netip.MustParseAddr("203.0.113.9")}, fmt.Appendf(nil, `{"hazard":%q,"channels":[{"kind":"email","to":"ann@example.org"}]}`, h.UUID), now())
+		if err != nil || sub.Token != "" || sub.Channels[0].Status != Unconfirmed {
+			t.Fatalf("%+v, %v", sub, err)
+		}
+		settle(time.Minute)
+		link := b.net.to("ann@example.org")[0].n.Link
+		if err := b.svc.Confirm(t.Context(), tell.Author{}, link[strings.Index(link, "token=")+len("token="):], now()); err != nil {
+			t.Fatal(err)
+		}
+		settle(time.Minute)
+		b.save(h.ID, over(hazard.EndAllClear))
+		settle(time.Minute)
+		b.want("ann@example.org", "confirm", "ended")
+	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
 	"golang.org/x/text/language"
 
 	"github.com/hazardd/hazardd/internal/geo"
@@ -95,6 +96,7 @@ type Channel struct {
 type kept struct {
 	Name       string            `json:"name"`
 	Where      *Where            `json:"where,omitzero"`
+	Hazard     uuid.UUID         `json:"hazard,omitzero"` // the only hazard that it is about; see follow.go
 	Types      []hazard.Type     `json:"types,omitzero"`
 	Categories []hazard.Category `json:"categories,omitzero"`
 	Severity   hazard.Severity   `json:"severity_min,omitzero"`
@@ -117,6 +119,7 @@ type Subscription struct {
 	Owner      string            `json:"owner,omitzero"`
 	Name       string            `json:"name"`
 	Where      *Where            `json:"where,omitzero"`
+	Hazard     uuid.UUID         `json:"hazard,omitzero"` // the only hazard that it is about
 	Types      []hazard.Type     `json:"types"`
 	Categories []hazard.Category `json:"categories"`
 	Severity   string            `json:"severity_min,omitzero"`
@@ -132,6 +135,9 @@ type Subscription struct {
 	Waiting    int64             `json:"waiting"`
 	Created    string            `json:"created"`
 	Updated    string            `json:"updated"`
+	// Token ends the subscription, by POST /subscriptions/unsubscribe. Only who creates one without an
+	// account and without email gets it, once.
+	Token string `json:"token,omitzero"`
 }
 
 // ShownChannel is a channel as it is shown: with its address to the owner of the subscription, with a
@@ -180,7 +186,7 @@ func (s *subscription) encode(k *Key) (err error) {
 
 func (s *subscription) show(addresses bool, waiting int64) Subscription {
 	k := &s.kept
-	shown := Subscription{ID: s.ID, Owner: s.Owner, Name: k.Name, Where: k.Where, Types: orNone(k.Types), Categories: orNone(k.Categories), Measure: k.Measure, People: k.People, Drills: k.Drills,
+	shown := Subscription{ID: s.ID, Owner: s.Owner, Name: k.Name, Where: k.Where, Hazard: k.Hazard, Types: orNone(k.Types), Categories: orNone(k.Categories), Measure: k.Measure, People: k.People, Drills: k.Drills,
 		Language: k.Language, Zone: cmp.Or(k.Zone, "UTC"), Quiet: k.Quiet, Digest: cmp.Or(k.Digest, NoDigest), Status: "active", Waiting: waiting, Created: k.Created.String(), Updated: k.Updated.String(),
 		Channels: []ShownChannel{}}
 	if k.Severity != hazard.NoSeverity {
@@ -213,6 +219,7 @@ func orNone[T any](list []T) []T {
 type request struct {
 	Name       *string         `json:"name"`
 	Where      *Where          `json:"where"`
+	Hazard     *string         `json:"hazard"`
 	Types      *[]string       `json:"types"`
 	Categories *[]string       `json:"categories"`
 	Severity   *string         `json:"severity_min"`
@@ -253,7 +260,7 @@ const (
 )
 
 // unset holds the values of members that are not set: what null stands for (RFC 7396).
-var unset = map[string]string{"name": `""`, "where": `{}`, "types": `[]`, "categories": `[]`, "severity_min": `""`, "measure": `""`, "people_min": `0`, "drills": `false`, "language": `""`,
+var unset = map[string]string{"name": `""`, "where": `{}`, "hazard": `""`, "types": `[]`, "categories": `[]`, "severity_min": `""`, "measure": `""`, "people_min": `0`, "drills": `false`, "language": `""`,
 	"time_zone": `"UTC"`, "quiet": `{}`, "digest": `"none"`}
 
 // decode parses a body, and replaces null by the value of a member that is not set.
@@ -281,6 +288,9 @@ func (s *Service) apply(r *request, sub *subscription) (fresh []string, err erro
 	}
 	if r.Where != nil {
 		k.Where = s.where(r.Where, sub.Owner, bad)
+	}
+	if r.Hazard != nil {
+		k.follow(*r.Hazard, bad)
 	}
 	if r.Severity != nil {
 		k.Severity = severity(*r.Severity, "severity_min", bad)

@@ -550,11 +550,14 @@ func TestPeopleAreToldInOneLine(t *testing.T) {
 		b.save(f.ID, func(h *hazard.Hazard) {
 			h.Status, h.Reason, h.Severity = hazard.Expired, hazard.EndRetracted, hazard.Termination
 		})
-		b.save(0, func(h *hazard.Hazard) { h.Category, h.Latitude, h.Longitude = hazard.Exercise, -33.005, 151 })
+		drill := b.save(0, func(h *hazard.Hazard) { h.Category, h.Latitude, h.Longitude = hazard.Exercise, -33.005, 151 })
 		settle()
 		link := " " + base + "/h/" + f.UUID.String()
 		want := []string{
-			"🟨 Flood <Old> & \"New\" Harbour" + link,
+			"🟨 Flood <Old> & \"New\" Harbour in Boston, Massachusetts. Which area is affected is not known" + link,
+			"🟥 Update: flood <Old> & \"New\" Harbour in Boston, Massachusetts. Which area is affected is not known" + link,
+			"⬛ Correction: flood <Old> & \"New\" Harbour, Massachusetts. What you were told before was wrong. It was a false report, and has been taken back" + link,
+			"🟨 EXERCISE: flood possible for Boston, New South Wales. No source says how bad it is " + base + "/h/" + drill.UUID.String(),
 		}
 		var text, slack []string
 		for _, p := range b.net.to("text.example") {
@@ -571,7 +574,7 @@ func TestPeopleAreToldInOneLine(t *testing.T) {
 		if diff := cmp.Diff(want, text); diff != "" {
 			t.Error(diff)
 		}
-		if len(slack) != len(want) || !slices.Contains(slack, `{"text":"🟨 Flood &lt;Old&gt; &amp; \"New\" Harbour`+link+`"}`) {
+		if len(slack) != len(want) || !slices.Contains(slack, `{"text":"🟨 Flood &lt;Old&gt; &amp; \"New\" Harbour in Boston, Massachusetts. Which area is affected is not known`+link+`"}`) {
 			t.Errorf("%q", slack)
 		}
 	})

@@ -82,7 +82,7 @@ func TestPeopleAreToldOfTheWordsThatTheyRead(t *testing.T) {
 		settle()
 		b.spoken(h.ID, " majeure")
 		settle()
-		if got := b.net.to("french.example"); len(got) != 2 || !strings.Contains(got[1].body, "Inondation majeure") {
+		if got := b.net.to("french.example"); len(got) != 2 || !strings.Contains(got[1].body, "inondation majeure") {
 			t.Errorf("in French: %v", got)
 		}
 		if got := b.net.to("english.example"); len(got) != 1 {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/net/outbound"
+	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
@@ -164,7 +165,7 @@ func listen(t *testing.T, ip string, h http.HandlerFunc) (server *httptest.Serve
 // outside returns a sender for which 127.0.0.2 is outside and the rest of the loopback network is
 // inside.
 func outside(r *net.Resolver) *Service {
-	return New(Config{Targets: outbound.Targets{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}, Resolver: r}, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
+	return New(Config{Store: &store.Store{}, Targets: outbound.Targets{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}, Resolver: r}, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
 }
 
 func TestWhatAHostileReceiverAnswers(t *testing.T) {
@@ -290,7 +291,7 @@ func TestCertificatesAreChecked(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 	for want, targets := range map[string]outbound.Targets{"": {Allow: allow, RootCAs: roots}, "tls": {Allow: allow}} {
-		s := New(Config{Targets: targets, Now: time.Now})
+		s := New(Config{Store: &store.Store{}, Targets: targets, Now: time.Now})
 		if got := s.post(t.Context(), server.URL, http.Header{}, "{}"); got.fault != want {
 			t.Errorf("%+v, want %q", got, want)
 		}
@@ -322,7 +323,7 @@ func TestSignaturesAreThoseOfTheVectors(t *testing.T) {
 	if err := json.Unmarshal(recordings.Read(t, "vectors/webhooks/cases.json"), &vectors, json.MatchCaseInsensitiveNames(true)); err != nil {
 		t.Fatal(err)
 	}
-	s := New(Config{Now: time.Now})
+	s := New(Config{Store: &store.Store{}, Now: time.Now})
 	n := 0
 	for _, v := range vectors.Cases {
 		if v.Expect != "accept" || strings.Contains(v.Signature, " ") {
