@@ -86,6 +86,7 @@ type briefView struct {
 	Cut           bool
 	Forecast      []forecast
 	Arrivals      []forecast
+	Winds         []forecast // at towns
 	Pictures      []picture64
 	MoreSources   int
 	MoreReports   int
@@ -136,8 +137,9 @@ func (b *Brief) view() *briefView {
 		rows = 2 + len(v.Assets.Rows)
 	}
 	v.Forecast, v.Arrivals = b.forecasts(hazard.PositionShape), b.forecasts(hazard.CoastShape)
+	v.Winds = b.Hazard.winds(b.Map.Shapes)
 	// Other content takes room from the description, which the hazard's page shows in full.
-	room := briefDescription - 60*(len(v.Forecast)+len(v.Arrivals)+rows) - 150*min(len(b.Pictures), MaxPictures)
+	room := briefDescription - 60*(len(v.Forecast)+len(v.Arrivals)+len(v.Winds)+rows) - 150*min(len(b.Pictures), MaxPictures)
 	v.What, shortened[0] = shorten(v.Description, max(room, briefContact))
 	v.Cut = slices.Contains(shortened[:], true) || len(v.Measured) > briefMeasured || len(v.Doubts) > briefSources
 	v.Measured, v.Doubts = v.Measured[:min(len(v.Measured), briefMeasured)], v.Doubts[:min(len(v.Doubts), briefSources)]

@@ -51,6 +51,8 @@ type Hazard struct {
 	Orgs     map[int64]string // acronyms
 	Reports  []Report
 	Sources  []Source
+	// Drawn are the shapes of sources; only those of a storm are read.
+	Drawn []hazard.Shape
 	// Ground reports that the map shows land and towns, so that the page must credit their makers.
 	Ground bool
 	// Preview is what chats show for a link to the page; nil if their robots may not read the page.
@@ -101,6 +103,8 @@ type view struct {
 	Alike                     []*next // what may be the same warning
 	Made, Start, End, Updated moment
 	EndLabel                  string
+	Winds                     []forecast // of a storm, at towns
+	NoEnd                     string     // in place of an end that the service would only guess
 	Position, Degrees         string
 	KnownOnly                 string // instead of the position: the place is only known as a region or country
 	MapAlt                    string
@@ -283,10 +287,14 @@ func (c *Hazard) view() *view {
 	default:
 		v.EndLabel = c.say("ends")
 	}
+	if !h.EndGiven && h.ActiveAt(c.Now) && h.End > c.Now {
+		v.NoEnd = c.say("headline.noEnd")
+	}
 	if v.Over {
 		v.Title = c.say("endedNamed", "name", v.Title)
 		v.Reason = c.say("why" + cmp.Or(reasons[h.Reason], "Over"))
 	}
+	v.Winds = c.winds(c.Drawn)
 	v.Zones = c.zones()
 	v.Next = c.next()
 	for _, o := range c.Alike {

@@ -151,7 +151,8 @@ func TestWhatReadersMustNotOverlookIsSaid(t *testing.T) {
 		alter     func(*Hazard)
 		want, not []string
 	}{
-		"ongoing":  {func(*Hazard) {}, []string{"<title>Flood – hazardd", "Active", "Ends <time", "in 60 minutes"}, []string{"has ended", "EXERCISE", `class="notice`}},
+		"unending": {func(c *Hazard) {}, []string{"Ends: no end given"}, []string{"Ends <time", "in 60 minutes"}},
+		"ongoing":  {func(c *Hazard) { c.Hazard.EndGiven = true }, []string{"<title>Flood – hazardd", "Active", "Ends <time", "in 60 minutes"}, []string{"has ended", "EXERCISE", `class="notice`}},
 		"a drill":  {func(c *Hazard) { c.Hazard.Category = hazard.Exercise }, []string{"<title>EXERCISE: Flood", "This is a drill", "EXERCISE:</span>"}, []string{"has ended"}},
 		"expected": {func(c *Hazard) { c.Hazard.AutoExpire = false }, []string{"Expected to end"}, []string{"has ended"}},
 		"overdue":  {func(c *Hazard) { c.Hazard.AutoExpire, c.Hazard.End = false, now-1 }, []string{"Was expected to end", "Active"}, []string{"has ended"}},

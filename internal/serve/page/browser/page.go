@@ -251,6 +251,11 @@ func (a *Pages) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now 
 		return nil, false, err
 	}
 	c.Headline = said.Headline
+	if h.Type == hazard.Cyclone {
+		if c.Drawn, err = a.DrawnOn(ctx, h); err != nil {
+			return nil, false, err
+		}
+	}
 	if !h.Somewhere() {
 		c.There = town.Zone(h.Latitude, h.Longitude)
 	}
