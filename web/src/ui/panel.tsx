@@ -15,6 +15,7 @@ import { Products } from "./products";
 const History = later(async () => (await import("./history")).History);
 const Drawn = forMembers(async () => (await import("./drawn")).Drawn);
 const Pictures = later(async () => (await import("./pictures")).Pictures);
+const Follow = later(async () => (await import("../follow")).Follow);
 const People = later(async () => (await import("./people")).People);
 
 export function Panel() {
@@ -180,6 +181,7 @@ function Actions({ h }: { h: Hazard }) {
       <a class="button" href={`${own}?${new URLSearchParams({ lang: language().id, tz: zoneOf(h) ?? deviceZone() })}`} target="_blank" rel="noopener">
         <Icon name="page" /> {text.panel.page}
       </a>
+      {h.status === "A" && !page.store.past.value && <Follow key={h.uuid} h={h} />}
       {official && !official.endsWith(`/${own}`) && (
         <a class="button" href={official} target="_blank" rel="noopener noreferrer">
           <Icon name="outside" /> {text.panel.official}
