@@ -107,7 +107,7 @@ func Make(h *hazard.Hazard, around *Around, r Reader) Headline {
 	m := &maker{h: h, a: around, l: r.Language, at: r.At, zone: around.zone(), text: h.Description}
 	m.event, m.named = splitName(h.Name)
 	p := m.parts()
-	out := Headline{What: Capital(p.what), HowBad: cmp.Or(p.howBad, trimmed(p.bad)), Where: cmp.Or(p.place, trimmed(p.where)), Until: p.until, Instruction: Shortened(beginning(InstructionOf(h))), Language: m.l.ID}
+	out := Headline{What: strings.TrimRight(Capital(p.what), ",،、 "), HowBad: cmp.Or(p.howBad, trimmed(p.bad)), Where: cmp.Or(p.place, trimmed(p.where)), Until: p.until, Instruction: Shortened(beginning(InstructionOf(h))), Language: m.l.ID}
 	out.HowBad, out.Where = cmp.Or(out.HowBad, m.say("notKnown")), cmp.Or(out.Where, m.say("notKnown"))
 	if m.l.ID == "en" {
 		out.Where = preposition.ReplaceAllString(out.Where, "")
@@ -123,13 +123,13 @@ func Make(h *hazard.Hazard, around *Around, r Reader) Headline {
 	case before != "":
 		p.when, p.second, p.bad = "", []string{m.endedHow()}, ""
 		out.First, out.Second = m.sentences(&p)
-		out.Headline, out.What, out.Until = m.joined(m.say(before, "s", lower(out.First, m.l)), out.Second), m.say(before, "s", lower(p.what, m.l)), m.say("endedAt", "t", m.clock(h.End))
+		out.Headline, out.What, out.Until = m.joined(m.say(before, "s", m.lowered(out.First)), out.Second), m.say(before, "s", lower(p.what, m.l)), m.say("endedAt", "t", m.clock(h.End))
 		out.Headline = Capital(out.Headline)
 	default:
 		out.First, out.Second = m.sentences(&p)
 		out.Headline = m.joined(out.First, out.Second)
 	}
-	out.First = lower(out.First, m.l)
+	out.First = m.lowered(out.First)
 	if h.Category == hazard.Exercise {
 		for _, s := range []*string{&out.Headline, &out.What, &out.HowBad, &out.Instruction} {
 			if *s != "" {
@@ -227,6 +227,9 @@ func (m *maker) sentences(p *parts) (first, second string) {
 	return first, ""
 }
 
+// commas joins what ends with a comma to what begins with one.
+var commas = strings.NewReplacer(" ,", ",", ",,", ",")
+
 // first is the first sentence. A long one loses what follows the first detail.
 func (m *maker) first(p *parts) string {
 	key := "sentence"
@@ -239,7 +242,7 @@ func (m *maker) first(p *parts) string {
 	}
 	make := func(bad string) string {
 		s := m.say(key, "what", p.what, "when", when, "where", where, "bad", bad)
-		return Capital(strings.Join(strings.Fields(s), " "))
+		return Capital(commas.Replace(strings.Join(strings.Fields(s), " ")))
 	}
 	limit := maxFirst
 	if m.l.ID != "en" {
@@ -309,6 +312,14 @@ func lower(s string, l *words.Language) string {
 		return s
 	}
 	return string(unicode.ToLower(r)) + s[n:]
+}
+
+// lowered is lower, but for what begins with the hazard's own name.
+func (m *maker) lowered(s string) string {
+	if first, _, _ := strings.Cut(s, " "); first != "" && slices.Contains(strings.FieldsFunc(m.named, func(r rune) bool { return r == ' ' || r == ',' }), first) {
+		return s
+	}
+	return lower(s, m.l)
 }
 
 // properFirst are first words of headlines that are names of kinds of storms before a name.

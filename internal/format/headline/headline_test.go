@@ -42,6 +42,9 @@ func TestHeadlines(t *testing.T) {
 	over.Status, over.Reason = hazard.Expired, hazard.EndExpired
 	placeholder := quake
 	placeholder.Measurements = measured(hazard.Magnitude, 1.0)
+	volcano := hazard.Hazard{Name: "Volcanic Eruption - Mayon, Philippines", Type: hazard.Volcano, Severity: hazard.Watch, Status: hazard.Expired, Reason: hazard.EndAllClear, Source: "gdacs", Latitude: 13.26, Longitude: 123.69, Start: at, End: at}
+	fire := hazard.Hazard{Name: "Wildfire - Colony, California", Description: "Wildfire Colony in Tulare County, California.", Type: hazard.Wildfire, Severity: hazard.Watch, Status: hazard.Active, Source: "nifc", Latitude: 36.46, Longitude: -118.84, Start: at, End: at,
+		Measurements: measured(hazard.BurntArea, 1.0, hazard.Containment, 75.0)}
 	for name, tt := range map[string]struct {
 		h    hazard.Hazard
 		lang string
@@ -55,6 +58,9 @@ func TestHeadlines(t *testing.T) {
 		"an earthquake that is not shown":   {over, "en", "Magnitude 6.4 earthquake 19 km north of Hualien City, Taiwan, Wednesday 23:50: severe shaking. Damage is not known."},
 		"a placeholder is no magnitude":     {placeholder, "en", "Earthquake 19 km north of Hualien City, Taiwan, Wednesday 23:50. Shaking and damage are not known."},
 		"numbers of the reader":             {quake, "es", "Terremoto de magnitud 6,4 a 19 km al norte de Hualien City, Taiwán, el miércoles a las 23:50: sacudida severa. No se conocen los daños."},
+		"nouns keep their capitals":         {quake, "de", "Erdbeben der Stärke 6,4, 19 km nördlich von Hualien City, Taiwan, Mittwoch 23:50: sehr schwere Erschütterungen. Schäden sind nicht bekannt."},
+		"a name keeps its capital":          {volcano, "en", "Ended: Mayon volcano, Philippines. The danger is over."},
+		"one hectare":                       {fire, "en", "Wildfire Colony in Tulare County, California: 1 hectare, 75% contained."},
 		"the sentence of another language":  {quake, "ja", "台湾・Hualien Cityの北19kmでマグニチュード6.4の地震、水曜日23:50、激しい揺れ。被害は不明。"},
 		"a language from right to left too": {drill, "ar", ""},
 	} {
@@ -71,6 +77,15 @@ func TestHeadlines(t *testing.T) {
 		if got.Headline == "" || got.What == "" || got.HowBad == "" || got.Where == "" || got.Language != tt.lang {
 			t.Errorf("%s: %+v", name, got)
 		}
+	}
+}
+
+// Some sources put the countries of a storm into its name.
+func TestTheNameOfAStormIsWithoutItsCountries(t *testing.T) {
+	at := instant(t, "2026-11-26T12:01:00Z")
+	storm := hazard.Hazard{Name: "Tropical Cyclone Noul - China, Philippines", Type: hazard.Cyclone, Severity: hazard.Warning, Status: hazard.Active, Source: "gdacs", Latitude: 22.2, Longitude: 114.5, Start: at, End: at}
+	if got := Make(&storm, AroundOf(&storm), Reader{words.English(), at}).Headline; !strings.HasPrefix(got, "Cyclone Noul, ") || strings.Contains(got, "Philippines") {
+		t.Error(got)
 	}
 }
 

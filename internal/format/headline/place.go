@@ -179,7 +179,7 @@ func (m *maker) warned() string {
 	}
 	switch {
 	case m.h.Somewhere() && len(m.districts()) > 1:
-		return m.say("withOthers", "place", m.districtNamed(), "n", len(m.districts())-1, "land", m.h.PlaceKnownAs)
+		return m.say("withOthers", "place", m.districtNamed(), "n", len(m.districts())-1, "land", m.countries([]string{m.h.PlaceKnownAs})[0])
 	case m.h.Somewhere():
 		if m.named != "" {
 			return m.say("for", "place", m.within(m.named, m.h.PlaceKnownAs, ""))

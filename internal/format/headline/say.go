@@ -189,7 +189,7 @@ func (m *maker) land(code string) string {
 
 // theLands are countries that English names with an article.
 var theLands = map[string]bool{"US": true, "GB": true, "NL": true, "PH": true, "AE": true, "BS": true, "MV": true, "DO": true, "CF": true, "CG": true, "CD": true, "KM": true, "GM": true,
-	"SB": true, "MH": true, "SC": true, "KY": true, "FK": true, "FO": true, "CK": true, "TC": true, "VG": true, "VI": true, "MP": true}
+	"SB": true, "UM": true, "MH": true, "SC": true, "KY": true, "FK": true, "FO": true, "CK": true, "TC": true, "VG": true, "VI": true, "MP": true}
 
 // sourceName is a source as readers know it.
 func (m *maker) sourceName(name string) string {

@@ -271,9 +271,10 @@ func category(v float64) int {
 
 func (m *maker) cyclone() (p parts) {
 	m.utc = true
-	p.placeFirst, p.what = true, strings.TrimPrefix(m.h.Name, "Tropical ")
-	if strings.HasPrefix(m.h.Name, "Tropical Storm") || strings.HasPrefix(m.h.Name, "Tropical Depression") {
-		p.what = m.h.Name
+	name, _, _ := strings.Cut(m.h.Name, " - ") // some sources add countries
+	p.placeFirst, p.what = true, strings.TrimPrefix(name, "Tropical ")
+	if strings.HasPrefix(name, "Tropical Storm") || strings.HasPrefix(name, "Tropical Depression") {
+		p.what = name
 	}
 	for _, class := range []string{"Super Typhoon", "Hurricane", "Typhoon", "Tropical Storm", "Tropical Depression", "Cyclone"} {
 		if name, ok := strings.CutPrefix(p.what, class+" "); ok {
@@ -475,6 +476,8 @@ func (m *maker) wildfire() (p parts) {
 	switch {
 	case sized && satellite:
 		p.bad = m.say("colon") + m.say("burnt", "n", m.short(size), "t", trimmed(m.dataDay()))
+	case sized && m.short(size) == m.number(1, 0):
+		p.bad = m.say("colon") + m.say("hectare")
 	case sized:
 		p.bad = m.say("colon") + m.say("hectares", "n", m.short(size))
 	}
@@ -536,6 +539,9 @@ func (m *maker) wildfire() (p parts) {
 		if at, ok := parseDay(found[1]); ok {
 			p.bad += m.say("on", "t", m.clock(at))
 		}
+	}
+	if m.h.Category == hazard.Response && m.h.Status == hazard.Expired {
+		p.bad, p.second, p.until = m.say("colon")+m.responseEnded(), []string{m.say("whetherOver")}, m.say("notKnown")
 	}
 	if !held && sized {
 		p.howBad += m.say("semicolon") + lower(m.say("containmentUnknown"), m.l)
@@ -612,11 +618,16 @@ func (m *maker) flood() (p parts) {
 	p.when = m.say("since", "t", m.day(m.h.Start))
 	if m.h.Category == hazard.Response && m.h.Status == hazard.Expired {
 		p.second, p.until = []string{m.say("whetherOver")}, m.say("notKnown")
-		p.bad = m.say("colon") + m.say("responseEnded", "source", Capital(m.sourceName(m.h.Source)), "t", trimmed(m.say("on", "t", m.dated(m.h.End))))
+		p.bad = m.say("colon") + m.responseEnded()
 		return p
 	}
 	p.second = []string{m.say("howBadUnknown")}
 	return p
+}
+
+// responseEnded says who ended its response, and when.
+func (m *maker) responseEnded() string {
+	return m.say("responseEnded", "source", Capital(m.sourceName(m.h.Source)), "t", trimmed(m.say("on", "t", m.dated(m.h.End))))
 }
 
 // firstFact is the first sentence of an editor's description, shortened, as what follows a colon.
