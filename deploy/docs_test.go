@@ -118,6 +118,23 @@ func TestTheDocumentationNamesTestsThatThereAre(t *testing.T) {
 	}
 }
 
+// The table of programs names the versions that the tests install: Debian's, or pinned in these files.
+func TestTheProgramsAreThoseThatTheTestsInstall(t *testing.T) {
+	var pinned strings.Builder
+	for _, file := range []string{"go.mod", "web/package.json", "clients/others/package.json", "clients/others/arcgis/package.json", ".ci/description/package.json", ".ci/description/go.mod"} {
+		pinned.WriteString(read(t, file))
+	}
+	rows := regexp.MustCompile("(?m)^\\| ([^|]+) \\| ([^|]+) \\| [^|]+ \\| [^|]+ \\| `(?:Test|\\.ci/)[^|]+ \\|$").FindAllStringSubmatch(read(t, "docs/programs.md"), -1)
+	for _, row := range rows {
+		if !strings.HasSuffix(row[2], "(Debian 12)") && !regexp.MustCompile(`["v]`+regexp.QuoteMeta(row[2])+`\b`).MatchString(pinned.String()) {
+			t.Errorf("%s %s is pinned nowhere", row[1], row[2])
+		}
+	}
+	if len(rows) < 30 {
+		t.Errorf("%d programs", len(rows))
+	}
+}
+
 // documents returns the texts that people read, by their paths in the repository.
 func documents(t *testing.T) []string {
 	t.Helper()

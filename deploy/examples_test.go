@@ -53,6 +53,7 @@ func examples(t *testing.T, file string) (list []example) {
 func TestTheExamplesOfTheDocumentationRun(t *testing.T) {
 	elsewhere := map[string]string{ // languages and documents whose examples another test runs
 		"README.md sh": "TestTheTourOfTheREADMEWorks", "docs/runbook.md sql": "TestTheStatementsOfTheRunbookRun",
+		"docs/recipes.md html": "TestThePagesOfTheRecipes",
 	}
 	var s *sandbox
 	ran, marked, parsed, others := 0, 0, 0, 0

@@ -52,7 +52,7 @@ ${head}client.setConfig({ baseUrl: url, headers });
 const made = await createHazard({ body: flood, throwOnError: true });
 const list = await listActiveHazards({ query: { type: ["FLOOD"] }, throwOnError: true });
 console.log("hazard_ID" in made.data ? made.data.hazard_ID : made.data);
-console.log(list.data.length);
+console.log(Array.isArray(list.data) && list.data.length);
 `);
 });
 
@@ -64,7 +64,7 @@ ${head}const made = await createHazard(flood, { headers });
 const list = await listActiveHazards({ type: ["FLOOD"] }, { headers });
 if (list.status !== 200) throw new Error(String(list.status));
 console.log(made.status === 201 ? made.data.hazard_ID : made.status + " " + JSON.stringify(made.data));
-console.log(list.data.length);
+console.log(Array.isArray(list.data) && list.data.length);
 `);
 });
 
@@ -76,6 +76,6 @@ ${head}const client = createClient<paths>({ baseUrl: url, headers });
 const made = await client.POST("/hazards", { body: flood });
 const list = await client.GET("/hazards/active", { params: { query: { type: ["FLOOD"] } }, querySerializer: { array: { style: "form", explode: false } } });
 console.log(made.data && "hazard_ID" in made.data ? made.data.hazard_ID : made.error);
-console.log(list.data?.length);
+console.log(Array.isArray(list.data) && list.data.length);
 `);
 });

@@ -55,6 +55,29 @@ func TestGeneratorsOfTypeScript(t *testing.T) {
 	run(t, "generators.test.mjs", "HAZARDD_URL="+s.URL(), "HAZARDD_TOKEN="+s.Token("red"))
 }
 
+// The pages of docs/recipes.md draw the danger in a browser.
+func TestThePagesOfTheRecipes(t *testing.T) {
+	test.Slow(t)
+	installed(t, ".")
+	if _, err := os.Stat("../../web/node_modules/maplibre-gl"); err != nil {
+		t.Skip("the map's packages are not installed: npm --prefix web ci")
+	}
+	run(t, "pages.test.mjs", manyHazards(t, 60, 60)...)
+}
+
+func TestQGIS(t *testing.T) {
+	test.Seconds(t)
+	const python = "/usr/bin/python3" // Debian's, to which its package python3-qgis belongs
+	if err := exec.CommandContext(t.Context(), python, "-c", "import qgis.core").Run(); err != nil {
+		t.Skip("python3-qgis is not installed")
+	}
+	c := exec.CommandContext(t.Context(), python, "-B", "qgis_reads.py")
+	c.Env = append(append(os.Environ(), "QT_QPA_PLATFORM=offscreen", "HOME="+t.TempDir()), manyHazards(t, 60, 60)...)
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // manyHazards fills a service with more hazards than fit one page of a layer, of which the first areas
 // have an area. It returns the variables for scripts.
 func manyHazards(t *testing.T, points, areas int) []string {

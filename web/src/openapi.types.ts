@@ -4273,7 +4273,7 @@ export interface components {
          *       "current": true
          *     }
          */
-        readonly Session: {
+        readonly AccountSession: {
             /** Format: uuid */
             readonly id: string;
             /**
@@ -8993,7 +8993,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": readonly components["schemas"]["Session"][];
+                    readonly "application/json": readonly components["schemas"]["AccountSession"][];
                 };
             };
             readonly 304: components["responses"]["NotModified"];

@@ -115,6 +115,12 @@ var services = map[string]struct {
 			t.Errorf("%s", body)
 		}
 	}},
+	"signal": {"group.Zm9vYmFy=", Recipe{Server: "{shop}", Set: map[string]string{"number": "+15550000000"}}, "POST /v2/send", func(t *testing.T, _ *http.Request, body string) {
+		m := object(t, body)
+		if to, _ := m["recipients"].([]any); len(to) != 1 || to[0] != "group.Zm9vYmFy=" || m["number"] != "+15550000000" || !strings.HasPrefix(m["message"].(string), "Warning: ") {
+			t.Errorf("%s", body)
+		}
+	}},
 	"json": {"{shop}/anything", Recipe{}, "POST /anything", func(t *testing.T, _ *http.Request, body string) {
 		var v message.View
 		if err := json.Unmarshal([]byte(body), &v); err != nil || v.Severity != "WARNING" || len(v.Items) != 1 || v.Items[0].Type != "FLOOD" || v.Unsubscribe == "" {
