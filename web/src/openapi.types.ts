@@ -14787,6 +14787,7 @@ export interface operations {
                 };
                 content: {
                     readonly "application/schema+json": components["schemas"]["OgcQueryables"];
+                    readonly "application/json": components["schemas"]["OgcQueryables"];
                     readonly "text/html": string;
                 };
             };
@@ -14843,6 +14844,17 @@ export interface operations {
                 };
                 content: {
                     readonly "application/schema+json": {
+                        /** Format: uri */
+                        readonly $schema: string;
+                        /** Format: uri */
+                        readonly $id: string;
+                        readonly title: string;
+                        /** @constant */
+                        readonly type: "object";
+                        readonly required: readonly string[];
+                        readonly properties: Record<string, never>;
+                    };
+                    readonly "application/json": {
                         /** Format: uri */
                         readonly $schema: string;
                         /** Format: uri */

@@ -185,7 +185,7 @@ func (a *OGC) ogcQueryables(w http.ResponseWriter, r *http.Request, _ *auth.Call
 		if err != nil {
 			return err
 		}
-		w.Header().Set("Content-Type", ogc.Schema)
+		w.Header().Set("Content-Type", schemaType(r))
 		return route.Answer(w, r, encoded.NewBody(text, false))
 	}
 	return a.answerOGC(w, r, form, q, func() *pages.Document {
@@ -197,6 +197,16 @@ func (a *OGC) ogcQueryables(w http.ResponseWriter, r *http.Request, _ *auth.Call
 		return &pages.Document{Title: "What filters can use", Description: "The properties that the parameter filter knows, in CQL2.", Tables: []pages.Table{t},
 			Links: []pages.Cell{{Text: q.Title, Href: a.Base(r) + "/ogc/collections/" + set.ID + "?f=html"}}}
 	})
+}
+
+// schemaType returns the media type of a JSON Schema: JSON for who asks for that alone, as GDAL before
+// 3.7 does, which takes nothing else then.
+func schemaType(r *http.Request) string {
+	accept := strings.Join(r.Header["Accept"], ",")
+	if strings.Contains(accept, ogc.JSON) && !strings.Contains(accept, ogc.Schema) {
+		return ogc.JSON
+	}
+	return ogc.Schema
 }
 
 // ogcSchema serves the schema of a collection's features.
@@ -214,7 +224,7 @@ func (a *OGC) ogcSchema(w http.ResponseWriter, r *http.Request, _ *auth.Caller) 
 		return err
 	}
 	if form != ogc.HTML {
-		w.Header().Set("Content-Type", ogc.Schema)
+		w.Header().Set("Content-Type", schemaType(r))
 		return route.Answer(w, r, encoded.NewBody(text, false))
 	}
 	return a.answerOGC(w, r, form, nil, func() *pages.Document {
