@@ -19,7 +19,7 @@ const (
 	// minEntropy is in bits, measured by zxcvbn (Wheeler, USENIX Security 2016). zxcvbn knows
 	// phrases and names that our own check does not; a thousand addresses could not try so many
 	// guesses in years. Our own check knows sequences and repetitions that zxcvbn does not.
-	minEntropy = 48
+	minEntropy = 44
 	// maxMeasured is how many characters zxcvbn measures, because its work grows with the square of
 	// the length.
 	maxMeasured = 64
