@@ -176,6 +176,15 @@ func (r *Report) Lapsed() bool {
 // nor does it replace others.
 func (r *Report) Dropped() bool { return r.Listed != nil && r.Ended != "" }
 
+// givesEnd reports whether the source says when it ends or ended. If it only fell silent, it does not,
+// whatever end it expected.
+func (r *Report) givesEnd() bool {
+	if r.Ended != "" && r.Ended != EndExpired {
+		return true
+	}
+	return r.End != nil && !r.EndGuessed && !r.Lapsed()
+}
+
 // Hold notes that a list made at a moment holds the message in force, and for how long without a
 // further list. The new Listed is a round time, so that a list that goes on holding it changes it
 // only now and then. A message that the list had dropped is in force again.
@@ -364,7 +373,7 @@ func Derive(parts []Report, now Instant) EventState {
 	for _, i := range counted {
 		p := parts[i]
 		if at := p.endAt(); at >= state.End {
-			state.End, state.EndGiven = at, p.End != nil && !p.EndGuessed || p.Ended != "" && p.Ended != EndExpired
+			state.End, state.EndGiven = at, p.givesEnd()
 		}
 		state.Open = state.Open || !over && p.Ended == "" && (p.Open || p.Listed != nil)
 		head.Areas = append(head.Areas, p.Areas...)

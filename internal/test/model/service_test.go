@@ -832,7 +832,7 @@ func TestServiceIsWhatTheModelSays(t *testing.T) {
 		"moved":           {abilities{parts: true, people: true, late: true, names: true, products: true, folders: true, altered: true, moved: true}, nil},
 		"redacted given":  {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, splits: true, products: true, folders: true, nested: true, altered: true, redacts: true}, nil},
 		"merges":          {abilities{parts: true, people: true, late: true, merges: true}, []uint64{2, 56, 1389}},
-		"renewed":         {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, renewed: true}, []uint64{6000629}},
+		"renewed":         {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, renewed: true}, []uint64{6000629, 910063}},
 		"fires":           {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, rules: true, areas: true, fires: true}, nil},
 		"beside":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, beside: true}, []uint64{133, 162}},
 		"beside in time":  {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, beside: true, years: true, held: true, rules: true, renewed: true}, []uint64{174, 228, 50000192}},
