@@ -321,6 +321,28 @@ func TestACancellationEndsWhatIsOnlyAnnounced(t *testing.T) {
 	}
 }
 
+// A cancellation counts in any order, also if it comes before the message that had the name last year.
+func TestACancellationOfAReusedNameCountsInAnyOrder(t *testing.T) {
+	const hour, day = 60 * minute, 24 * 60 * minute
+	warning := func(part string, said, start hazard.Instant) hazard.Report {
+		return with(reportOf("cap", "KEY", hazard.Flood, start, 10, 50), func(r *hazard.Report) {
+			r.Part, r.Version, r.End = part, int64(said), new(start+day)
+		})
+	}
+	const year = noon + 200*day
+	cancel := with(warning("c", year+hour, year+2*hour), func(r *hazard.Report) { r.Ended, r.End = hazard.EndCancelled, nil })
+	all := []hazard.Report{warning("a", noon, noon), warning("b", year, year+2*hour), cancel}
+	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+		d := newDesk(t)
+		for _, i := range order {
+			d.apply("cap", year+hour, fuse.Options{History: true}, all[i])
+		}
+		if got := d.active(); got != 0 {
+			t.Errorf("order %v: %d active hazards, want none", order, got)
+		}
+	}
+}
+
 // Reports of one re-used name that are one event together are one in any order (T14).
 func TestReportsThatCloseAGapAreOneInAnyOrder(t *testing.T) {
 	const day = 24 * 60 * minute

@@ -210,10 +210,12 @@ type parser struct {
 	// the document.
 	found map[string][]found
 	order []string
+	// complexes holds the ids and names of the complexes of which a fire is listed that goes on.
+	complexes map[string]bool
 }
 
 func newParser(now hazard.Instant) parser {
-	return parser{now: now, found: map[string][]found{}, Batch: lenient.Batch{
+	return parser{now: now, found: map[string][]found{}, complexes: map[string]bool{}, Batch: lenient.Batch{
 		Events: func(_ string, raw []byte) []string { return names(raw) },
 	}}
 }
@@ -222,6 +224,8 @@ func newParser(now hazard.Instant) parser {
 type found struct {
 	report hazard.Report
 	sum    [sha256.Size]byte // digest of the record, to find copies and to order other records
+	// complex is the name of a complex, as in complexes.
+	complex string
 }
 
 // record reads one feature.
@@ -250,11 +254,17 @@ func (p *parser) record(where func() string, raw []byte) {
 		return
 	}
 	source.Note(&r, append(notes, in.faults...)...)
+	one := found{report: r, sum: sha256.Sum256(compact(raw))}
+	if strings.EqualFold(in.text("IncidentTypeCategory"), complexes) {
+		one.complex = strings.ToLower(cmp.Or(in.text("IncidentName"), key))
+	} else if r.Ended == "" && !in.perimeter {
+		p.complexes[irwin(in.text("CpxID"))], p.complexes[strings.ToLower(in.text("CpxName"))] = true, true
+	}
 	id := key + " " + r.Part
 	if p.found[id] == nil {
 		p.order = append(p.order, id)
 	}
-	p.found[id] = append(p.found[id], found{r, sha256.Sum256(compact(raw))})
+	p.found[id] = append(p.found[id], one)
 }
 
 // names returns the names of the fire in a record that is unreadable as a whole, or nil if they are
@@ -293,6 +303,12 @@ func (p *parser) conclude() {
 			return cmp.Or(cmp.Compare(a.report.Version, b.report.Version), bytes.Compare(a.sum[:], b.sum[:]))
 		})
 		r := all[len(all)-1].report
+		if name := all[len(all)-1].complex; name != "" && (p.complexes[name] || p.complexes[r.Key]) {
+			for range all {
+				p.Ignore(r.Key, categories[slices.IndexFunc(categories, func(c category) bool { return c.word == complexes })].ignored)
+			}
+			continue
+		}
 		var areas []hazard.Area
 		for _, f := range all {
 			for _, a := range f.report.Areas {

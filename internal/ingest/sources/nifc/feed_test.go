@@ -18,7 +18,7 @@ import (
 func TestTheFeedsAskForWildfiresLastModifiedFirst(t *testing.T) {
 	feeds := Source().Feeds
 	for i, want := range []struct{ service, where, order string }{
-		{"WFIGS_Incident_Locations_Current", "IncidentTypeCategory='WF'", "ModifiedOnDateTime_dt DESC"},
+		{"WFIGS_Incident_Locations_Current", "IncidentTypeCategory IN ('WF','CX')", "ModifiedOnDateTime_dt DESC"},
 		{"WFIGS_Interagency_Perimeters_Current", "attr_IncidentTypeCategory='WF'", "attr_ModifiedOnDateTime_dt DESC"},
 	} {
 		u, err := url.Parse(feeds[i].URL)

@@ -16,8 +16,11 @@ const data = "NWCG data standards, Wildland Fire Incident Type Category (nwcg.go
 var categories = []category{
 	{"WF", "", data + ": wildfire"},
 	{"RX", "a prescribed fire, lit on purpose", data + ": prescribed fire"},
-	{"CX", "a complex: its fires are listed one by one", data + ": incident complex"},
+	{complexes, "a complex: its fires are listed one by one", data + ": incident complex"},
 }
+
+// complexes is the category of incidents that are the sum of others.
+const complexes = "CX"
 
 // repeated is the reason for ignoring a further record of the same incident.
 const repeated = "another record of the same incident in the same list"

@@ -115,6 +115,7 @@ func (in *incident) kind(key string) (ignored string, doubts []string) {
 	switch {
 	case row < 0:
 		doubt("%s: %q, expected WF, RX or CX", in.field("IncidentTypeCategory"), lenient.ExcerptText(kind))
+	case kind == complexes && !in.perimeter: // the list decides, by its fires
 	case categories[row].ignored != "":
 		return categories[row].ignored, nil
 	}

@@ -51,9 +51,46 @@ func TestSizeDecidesTheSeverityAndIsNeverAWarning(t *testing.T) {
 	}
 }
 
+// A complex is shown only while the list has none of its fires, or none that goes on.
+func TestAComplexIsShownWhereItsFiresAreNot(t *testing.T) {
+	const id = "9FDFCF35-602B-439E-8CF7-E4225C89AD9F"
+	complex := a(`"WF"`, `"CX"`, "Pineland Road", "Stateline Complex", guid, id)
+	member := func(name string, pairs ...string) string {
+		return a(append([]string{`"CpxName":null`, name}, pairs...)...)
+	}
+	for name, tt := range map[string]struct {
+		list []string
+		want []string // keys of the fires that go on
+	}{
+		"alone":                 {[]string{complex}, []string{id}},
+		"beside its fire":       {[]string{complex, member(`"CpxName":"Stateline Complex","CpxID":"{` + strings.ToLower(id) + `}"`)}, []string{guid}},
+		"after its fire":        {[]string{member(`"CpxName":"Stateline Complex","CpxID":"{` + id + `}"`), complex}, []string{guid}},
+		"named without its id":  {[]string{complex, member(`"CpxName":"STATELINE COMPLEX"`)}, []string{guid}},
+		"beside another fire":   {[]string{complex, member(`"CpxName":null`)}, []string{id, guid}},
+		"its fire is contained": {[]string{complex, member(`"CpxName":"Stateline Complex"`, `"PercentContained":90`, `"PercentContained":100`)}, []string{id}},
+	} {
+		batch, err := Parse(collection(tt.list...), now)
+		var got []string
+		for _, r := range batch.Reports {
+			if r.Ended == "" {
+				got = append(got, r.Key)
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(tt.want)
+		if err != nil || !slices.Equal(got, tt.want) || batch.Read != len(tt.list) || len(batch.Rejects) > 0 {
+			t.Errorf("%s: %v, error %v, rejects %v, want %v", name, got, err, batch.Rejects, tt.want)
+		}
+	}
+}
+
 func TestOnlyWildfiresMakeHazards(t *testing.T) {
 	for _, kind := range []string{"RX", "rx", "CX"} {
-		for _, f := range []string{a(`"WF"`, `"`+kind+`"`), edged(`"WF"`, `"`+kind+`"`)} {
+		all := []string{a(`"WF"`, `"`+kind+`"`), edged(`"WF"`, `"`+kind+`"`)}
+		if kind == "CX" {
+			all = all[1:]
+		}
+		for _, f := range all {
 			if batch, err := Parse(collection(f), now); err != nil || batch.Ignored != 1 || len(batch.Reports) != 0 {
 				t.Errorf("%s: error %v, ignored %d, %d reports", kind, err, batch.Ignored, len(batch.Reports))
 			}

@@ -11,14 +11,14 @@ import (
 // Name is the source's name in reports.
 const Name = "nifc"
 
-// Source describes the source: the two services, wildfires only. A response has at most 2,000
+// Source describes the source: the two services, wildfires and the complexes of their locations. A response has at most 2,000
 // records, the last modified ones first. So in the worst seasons, only the quiet fires are left
 // out. Perimeters are requested with a precision of about 20 m (0.0002°), because the edges of
 // large fires are mapped to the meter and have more positions than a shape may have.
 func Source() source.Source {
-	feed := func(service, prefix string, more url.Values) source.Feed {
+	feed := func(service, prefix, kinds string, more url.Values) source.Feed {
 		query := url.Values{
-			"where":         {prefix + "IncidentTypeCategory='WF'"},
+			"where":         {prefix + "IncidentTypeCategory" + kinds},
 			"outFields":     {"*"},
 			"orderByFields": {prefix + "ModifiedOnDateTime_dt DESC"},
 			"f":             {"geojson"},
@@ -31,8 +31,8 @@ func Source() source.Source {
 	return source.Source{
 		Name: Name, Title: "NIFC wildfires", Parse: Parse,
 		Feeds: []source.Feed{
-			feed("WFIGS_Incident_Locations_Current", "", nil),
-			feed("WFIGS_Interagency_Perimeters_Current", attr, url.Values{"geometryPrecision": {"5"}, "maxAllowableOffset": {"0.0002"}}),
+			feed("WFIGS_Incident_Locations_Current", "", " IN ('WF','CX')", nil),
+			feed("WFIGS_Interagency_Perimeters_Current", attr, "='WF'", url.Values{"geometryPrecision": {"5"}, "maxAllowableOffset": {"0.0002"}}),
 		},
 		Covers: "wildfires of the interagency fire center, with perimeters",
 		Types:  []hazard.Type{hazard.Wildfire}, Countries: []string{"US"}, Languages: []string{"en"},
