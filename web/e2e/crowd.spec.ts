@@ -1,6 +1,6 @@
 // Many hazards at once: what the map and the list tell them apart by.
 import type { Page as BrowserPage } from "@playwright/test";
-import { expect, expectAccessible, middle, open, panel, row, select, test } from "./test";
+import { expect, isPhone, expectAccessible, middle, open, panel, row, select, test } from "./test";
 
 const names = (page: BrowserPage) => page.locator("#list .row-name");
 
@@ -25,6 +25,7 @@ test("rows tell where, how large and until when, and are sorted by time or dista
   await server.hazard("Wildfire - Germany", { type_ID: "WILDFIRE", severity_ID: "WATCH", latitude: 53.75, longitude: 10, end_Date: end, autoexpire: "Y", area: box(9.9, 53.65) });
   await server.hazard("Storm - Baltic Sea", { type_ID: "STORM", severity_ID: "ADVISORY", latitude: 54.6, longitude: 10.4, description: "Gusts." });
   await open(page, "#map=7/53.5/10");
+  if (isPhone(page)) await page.getByRole("button", { name: "Make the list larger" }).click();
   await expect(names(page)).toHaveText(["Wildfire - Germany", "Wildfire - Germany", "Storm - Baltic Sea"]);
   const facts = page.locator("#list .row-facts");
   await expect(facts.nth(0)).toContainText(/km (N|NE|E|SE|S|SW|W|NW) of \S+ · 300 km² · ends in 5 hr/);
@@ -60,6 +61,7 @@ test("the list is in order of importance, and follows it; the panel says why in 
   await server.hazard("Flood", { severity_ID: "WARNING" });
   await server.hazard("Wave", { severity_ID: "WARNING", type_ID: "TSUNAMI" });
   await open(page, "#map=2/30/10");
+  if (isPhone(page)) await page.getByRole("button", { name: "Make the list larger" }).click();
   await expect(page.getByLabel("Sort by")).toHaveValue("importance");
   await expect(names(page)).toHaveText(["Wave", "Flood", "Little"]);
   // A pin is in no record: the order alone changes.

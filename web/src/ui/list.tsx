@@ -5,7 +5,7 @@ import { fold, isFiltering, type Filter } from "../filter";
 import { trust } from "../freshness";
 import { briefOf, severity, type Hazard, type Summary } from "../model";
 import { away, moments } from "../order";
-import { byId, number, text } from "../words";
+import { byId, language, number, text } from "../words";
 import { local, relative, zoneOf } from "../time";
 import { nearest } from "../towns";
 import { orders, type Order } from "../url";
@@ -306,7 +306,7 @@ function ToDo({ h, s, rank }: { h: Hazard; s: Summary | undefined; rank: number 
   return what
     ? (
       <span class="row-do">
-        <span aria-hidden="true">→</span>
+        <span aria-hidden="true">{language().dir === "rtl" ? "←" : "→"}</span>
         <bdi>{what}</bdi>
       </span>
     )

@@ -451,8 +451,11 @@ function MapPlace() {
           const stop = effect(() => {
             const h = store.selectedHazard.value;
             if (store.selected.value && !h) return;
-            queueMicrotask(() => stop());
-            if (h) map.show(h, store.areas.bounds(h), true);
+            // What covers the map is said below.
+            queueMicrotask(() => {
+              stop();
+              if (h) map.show(h, store.areas.bounds(h), true);
+            });
           });
           ends.push(stop);
         }
