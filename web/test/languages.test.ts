@@ -80,5 +80,6 @@ test.each([
   [["en-US", "fr"], "en"],
   [["in", "nl"], "en"],
   [["de-CH"], "de"],
+  [["it-CH"], "it"],
   [[], "en"],
 ])("a reader of %j gets %s", (wanted, id) => expect(best(wanted).id).toBe(id));

@@ -87,7 +87,7 @@ type index struct {
 
 // dictionaries have the names of countries, by language.
 var dictionaries = map[string]*display.Dictionary{"en": display.English, "es": display.Spanish, "fr": display.French, "pt": display.Portuguese, "ar": display.Arabic,
-	"hi": display.Hindi, "ja": display.Japanese, "id": display.Indonesian, "de": display.German}
+	"hi": display.Hindi, "ja": display.Japanese, "id": display.Indonesian, "de": display.German, "it": display.Italian}
 
 var all = sync.OnceValue(func() *index {
 	ix := &index{}

@@ -34,7 +34,7 @@ func TestBadMessagesAreRefused(t *testing.T) {
 }
 
 func TestTheBestLanguageForAReader(t *testing.T) {
-	for wish, want := range map[string]string{"": "en", "nl": "en", "nl,fr;q=0.8": "fr", "de-AT": "de", "pt-BR": "pt", "es-419": "es", "ar-EG": "ar", "id": "id", "sw": "en", "fr-CH": "fr"} {
+	for wish, want := range map[string]string{"": "en", "nl": "en", "nl,fr;q=0.8": "fr", "de-AT": "de", "it-CH": "it", "pt-BR": "pt", "es-419": "es", "ar-EG": "ar", "id": "id", "sw": "en", "fr-CH": "fr"} {
 		tags, _, err := language.ParseAcceptLanguage(wish)
 		if err != nil {
 			t.Fatal(err)
