@@ -18,6 +18,7 @@ type User struct {
 	Issuer          string  `json:"issuer"`        // OpenID provider at which the user logs in; empty means none
 	Subject         string  `json:"subject"`       // ID of the user at that provider
 	Lapsed          string  `json:"lapsed"`        // since when the provider grants no role; empty if it grants one
+	SecondFactor    bool    `json:"second_factor"` // logins need a code
 	Password        string  `json:"password"`      // a generated password; only in the answer that generated it
 }
 

@@ -20,6 +20,7 @@ type userCmd struct {
 	Enable  userEnableCmd  `cmd:"" help:"Let a disabled user log in again."`
 	Remove  userRemoveCmd  `cmd:"" help:"Remove a user with all rights, tokens and read keys, permanently; the name cannot be used again."`
 	Role    userRoleCmd    `cmd:"" help:"Change what a user may do."`
+	Factor  userFactorCmd  `cmd:"" help:"Give a user a second factor (TOTP) with recovery codes, or take it away."`
 	Display userDisplayCmd `cmd:"" help:"Set the name that readers without an account see instead of the organization's."`
 	Orgs    userOrgsCmd    `cmd:"" help:"Change the organizations of a user."`
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
@@ -83,6 +84,45 @@ type userRoleCmd struct {
 func (u *userRoleCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return changeUser(ctx, c, g, u.Name, password{}, "role "+u.Role, func(a *auth.Service, now hazard.Instant) error {
 		return a.Accounts().SetRole(ctx, consoleActor(), u.Name, auth.Role(u.Role), now)
+	})
+}
+
+type userFactorCmd struct {
+	Name       string `arg:"" help:"User."`
+	Remove     bool   `help:"Remove the second factor of a user who lost it."`
+	AddressKey string `type:"path" env:"HAZARDD_ADDRESS_KEY" placeholder:"FILE" help:"The servers' --address-key, which also encrypts second factors. Default: addresses.key in the data folder."`
+}
+
+// Run adds or removes the factor.
+func (u *userFactorCmd) Run(ctx context.Context, c *console, g *globals) error {
+	return g.withOldStore(ctx, func(s *store.Store) error {
+		cfg := app.Config{}
+		cfg.DataDir, cfg.Database, cfg.AddressKey = g.Data, g.Database, u.AddressKey
+		a, err := loadAuth(ctx, c, s, cfg)
+		if err != nil {
+			return err
+		}
+		if u.Remove {
+			if err := a.Accounts().RemoveFactor(ctx, consoleActor(), u.Name, c.instant()); err != nil {
+				return knownUsers(err)
+			}
+			return printUser(c, a, u.Name, password{}, "logs in without a second factor")
+		}
+		setup, err := a.Accounts().AddFactor(ctx, consoleActor(), u.Name, c.instant())
+		if err != nil {
+			return knownUsers(err)
+		}
+		result := struct {
+			Kind     string   `json:"kind"`
+			Secret   string   `json:"secret"`
+			URI      string   `json:"uri"`
+			Recovery []string `json:"recovery_codes"`
+		}{"totp", setup.Secret, setup.URI, setup.Recovery}
+		return c.print(result, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "user %s: logins need a code of an authenticator app from now on\nsecret, shown only once: %s\naddress for a QR code: %s\nrecovery codes, each good once: %s\n",
+				u.Name, setup.Secret, setup.URI, strings.Join(setup.Recovery, " "))
+			return err
+		})
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/hazardd/hazardd/client"
 	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/auth/secret"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
@@ -49,6 +51,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/sources/usgs"
 	"github.com/hazardd/hazardd/internal/ingest/sources/vaac"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tell/subscription"
 )
 
 // builtIn lists the sources in this program. To add a source, add a line.
@@ -549,5 +552,19 @@ func NewPoller(s *store.Store, in *fuse.Intake, keeper *evidence.Keeper, cfg Con
 // address: they stay valid when the address changes, and the server accepts those that the command
 // line creates.
 func NewAuth(s *store.Store, cfg Config) *auth.Service {
-	return auth.New(s.Accounts, auth.Config{Issuer: s.Installation(), BaseURL: cfg.PublicURL, AccessLife: cfg.AccessLife, RefreshLife: cfg.RefreshLife, ProviderLife: cfg.ProviderLife, KeepTrail: cfg.Retention.on(), Log: cfg.Logger})
+	seed := func() ([]byte, error) {
+		path, make := cfg.AddressKey, false
+		if path == "" && cfg.Database == "" && cfg.DataDir != "" {
+			any, err := s.Subscriptions.Any(context.Background())
+			if err != nil {
+				return nil, err
+			}
+			path, make = filepath.Join(cfg.DataDir, subscription.KeyFile), !any // as newNotify
+		}
+		if path == "" {
+			return nil, errors.New("this server has none: its nodes need a common key (setting address-key)")
+		}
+		return secret.Seed(path, make, "read second factors")
+	}
+	return auth.New(s.Accounts, auth.Config{Issuer: s.Installation(), BaseURL: cfg.PublicURL, AccessLife: cfg.AccessLife, RefreshLife: cfg.RefreshLife, ProviderLife: cfg.ProviderLife, KeepTrail: cfg.Retention.on(), FactorSeed: seed, Log: cfg.Logger})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -172,6 +173,8 @@ type attempt struct {
 	at       hazard.Instant
 	// alone means that the store is unreachable, so this node limits by its own counts.
 	alone bool
+	// detail describes a failure for the audit trail.
+	detail string
 }
 
 func (s *Service) attempt(username string, from Origin, now hazard.Instant) *attempt {
@@ -221,9 +224,12 @@ func (s *Service) failed(ctx context.Context, a *attempt, subject string) {
 	}
 	var row *Audit
 	if ok, missed := s.listed.take(a.at); ok {
-		row = &Audit{At: a.at, Addr: a.from.Addr, Client: a.from.Client, Action: ActionLogin, Subject: subject}
+		row = &Audit{At: a.at, Addr: a.from.Addr, Client: a.from.Client, Action: ActionLogin, Subject: subject, Detail: a.detail}
+		if subject == "" {
+			row.Detail = tried(a.name)
+		}
 		if missed > 0 {
-			row.Detail = fmt.Sprintf("%d failed logins before this one are not listed", missed)
+			row.Detail = strings.TrimPrefix(row.Detail+fmt.Sprintf("; %d failed logins before this one are not listed", missed), "; ")
 		}
 	}
 	// Count it even if the client has disconnected: otherwise guesses would be free.
@@ -232,6 +238,18 @@ func (s *Service) failed(ctx context.Context, a *attempt, subject string) {
 	if err := s.store.AddFailure(ctx, a.keys, a.at, a.at.Add(-forgetFailures), row); err != nil {
 		s.warn(ctx, a.at, "a failed login was counted on this node only", "error", err)
 	}
+}
+
+// tried describes the name of a login that no user has. A text that could be a password is left out,
+// because people sometimes type theirs as the name.
+func tried(name string) string {
+	switch {
+	case !validName(name):
+		return fmt.Sprintf("the name tried is no user's, and cannot be one (%d characters)", utf8.RuneCountInString(name))
+	case weakness(Password(name), "") == "":
+		return fmt.Sprintf("the name tried is no user's, and could be a password (%d characters)", len(name))
+	}
+	return fmt.Sprintf("the name tried is no user's: %q", name)
 }
 
 // noteSuccess is the minimum interval between recorded successes if nothing else has changed.

@@ -17,7 +17,8 @@ import (
 //
 // It returns ErrDenied if they are wrong for any reason; an unknown user takes as much work as a
 // wrong password. *LimitedError means that there were too many failed logins, and nothing was
-// checked. *BusyError means that too many passwords are being checked. While the store is
+// checked. ErrFactor means that the password is right and from.Code, the code of the user's second
+// factor, is not. *BusyError means that too many passwords are being checked. While the store is
 // unreachable, Authorize works from memory, without the failures on other nodes.
 func (s *Service) Authorize(ctx context.Context, username string, password Password, from Origin, now hazard.Instant) (Pair, error) {
 	p, u, alone, err := s.admit(ctx, username, password, from, now)
@@ -81,6 +82,11 @@ func (s *Service) decide(ctx context.Context, a *attempt, password Password) (*p
 	}
 	if u == nil || !s.passwords.knows(u, password, now) {
 		if err := s.check(ctx, a, known, u, password, p.users[username] != nil); err != nil {
+			return nil, nil, err
+		}
+	}
+	if u.HasFactor() {
+		if err := s.prove(ctx, a, u); err != nil {
 			return nil, nil, err
 		}
 	}

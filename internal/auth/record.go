@@ -22,6 +22,8 @@ type UserRecord struct {
 	Issuer  string     `json:"issuer,omitzero"`
 	Subject string     `json:"subject,omitzero"`
 	Lapsed  *time.Time `json:"lapsed,omitzero"`
+	// SecondFactor says that logins need a code.
+	SecondFactor bool `json:"second_factor"`
 	// Password is set only in the answer to the request or command that created it, because nobody
 	// knows it yet.
 	Password string `json:"password,omitzero"`
@@ -30,7 +32,7 @@ type UserRecord struct {
 // Record returns the user as shown to admins.
 func (u User) Record() UserRecord {
 	return UserRecord{Name: u.Name, DisplayName: u.DisplayName, Role: u.Role, Orgs: u.Orgs, Disabled: u.Disabled, Created: Moment(u.Created), PasswordChanged: Moment(u.PasswordChanged),
-		PasswordEnds: Moment(u.PasswordEnds), Issuer: u.Issuer, Subject: u.Subject, Lapsed: Moment(u.Lapsed)}
+		PasswordEnds: Moment(u.PasswordEnds), Issuer: u.Issuer, Subject: u.Subject, Lapsed: Moment(u.Lapsed), SecondFactor: u.HasFactor()}
 }
 
 // Moment returns an instant of an account for JSON; nil for an instant of 0.

@@ -36,6 +36,9 @@ type Config struct {
 	// KeepTrail leaves old rows of the audit trail to another component. Otherwise Purge removes
 	// them after 400 days.
 	KeepTrail bool
+	// FactorSeed returns the 32 bytes from which the key of second factors is derived. It is not in
+	// the database. nil: there are no second factors.
+	FactorSeed func() ([]byte, error)
 	// Remember is how many verified access tokens are cached, so that a repeated token costs no
 	// signature check; default 65,536, about 1 kB each.
 	Remember int
@@ -98,6 +101,8 @@ type Origin struct {
 	// Device is the token from an earlier login of the same device, or "". It grants nothing; it
 	// keeps failures of others from delaying this device.
 	Device string
+	// Code is the code of a second factor that the client sent, or "".
+	Code string
 }
 
 // New returns a Service on the store. It does not query the store yet and starts no goroutine.

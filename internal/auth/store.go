@@ -153,6 +153,8 @@ type User struct {
 	// Lapsed is since when the provider gives the user no role here, so that the user has no
 	// access; otherwise 0.
 	Lapsed hazard.Instant `json:",omitzero"`
+	// Factor is the second factor of a local account; nil if there is none.
+	Factor *Factor `json:",omitzero"`
 	// LoggedOut is when the provider last ended the user's logins. Its tokens issued until then are
 	// refused.
 	LoggedOut hazard.Instant `json:",omitzero"`
@@ -221,9 +223,9 @@ type Grant struct {
 	Orgs    []int64
 }
 
-// Audit records who did what, from where, when, and whether it was allowed. It contains no secret,
-// and no name that a stranger typed into a login, because people sometimes type their password
-// there.
+// Audit records who did what, from where, when, and whether it was allowed. It contains no secret.
+// Of the names that strangers typed into a login it holds those that cannot be a password, because
+// people sometimes type theirs there (tried).
 type Audit struct {
 	ID      int64 // increases with each row; assigned by the store
 	At      hazard.Instant

@@ -26,7 +26,7 @@ var rightsCallers = []string{"", "public", "key", "red-reader", "red", "red-admi
 var rightsElsewhere = map[string]string{
 	"POST /authorize": "login", "POST /authorize/refresh": "its own token", "POST /authorize/revoke": "its own token", "GET /.well-known/jwks.json": "public",
 	"GET /key/{key}/{path}": "the column key", "POST /key/{key}/mcp": "the column key", "POST /key/{key}/arcgis/rest/services/hazards/FeatureServer/{layer-id}/query": "TestAQueryMayComeAsAForm", "GET /events": "TestWhatAReaderMayNotKnowOfIsNotInTheStream", "POST /account/password": "account tests",
-	"DELETE /account/sessions/{session-id}": "account tests", "GET /account/sessions": "account tests", "GET /account": "account tests", "PATCH /account": "account tests",
+	"DELETE /account/sessions/{session-id}": "account tests", "GET /account/sessions": "account tests", "GET /account": "account tests", "PATCH /account": "account tests", "POST /account/factors": "account tests",
 	"GET /icons/hazard/large/{type_icon}": "public", "GET /symbols/{type_id}/{category_id}/{severity_id}.svg": "public", "GET /symbols/{type_id}/{category_id}/{severity_id}.png": "public",
 	"GET /": "public", "GET /assets/{file}": "public", "GET /favicon.ico": "public", "GET /robots.txt": "public", "GET /.well-known/security.txt": "public", "GET /embed": "public tests", "GET /pages/{style}": "public", "GET /docs": "public", "GET /login": "public", "POST /login": "login", "POST /logout": "the cookie",
 	"GET /login/methods": "public", "GET /login/provider": "provider tests", "GET /login/callback": "provider tests", "POST /login/tokens": "its own cookie", "POST /login/ended": "its own token",

@@ -24,6 +24,8 @@ export class Problem extends Error {
     readonly faults: readonly { readonly pointer?: string; readonly parameter?: string; readonly detail: string }[] = [],
     /** Seconds to wait before the next attempt, if the service says so. */
     readonly retryAfter?: number,
+    /** The login also needs the code of a second factor. */
+    readonly needsCode = false,
   ) {
     super(detail);
     this.name = "Problem";
@@ -121,8 +123,9 @@ export class Api {
   }
 
   /** Exchanges credentials for tokens. A Problem of status 401 says that they were not accepted. */
-  async login(username: string, password: string): Promise<User> {
-    const answer = await this.#send("/authorize", { method: "POST", body: { username, password } });
+  async login(username: string, password: string, otp?: string): Promise<User> {
+    const answer = await this.#send("/authorize", { method: "POST", body: otp ? { username, password, otp } : { username, password } });
+    if (answer.status === 401 && answer.headers.has("Hazardd-Second-Factor")) throw new Problem(401, await answer.text(), [], undefined, true);
     await this.#fail(answer);
     this.#keep(await answer.json());
     void this.#session("POST");

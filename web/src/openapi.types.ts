@@ -18,6 +18,9 @@ export interface paths {
          * @description Exchanges a user name and a password for a pair of tokens. The access token lasts an hour, the login thirty days; both can be set. Too many failures
          *     from one address or network, or of one user from there, make further logins from there wait (429); logins that succeed are never limited, and what others
          *     fail elsewhere never holds up a user. A device that shows its cookie (`Set-Cookie`) is held to its own failures alone.
+         *
+         *     A user with a second factor also sends `otp`: the code of the authenticator app, or a recovery code. Without it, or with a wrong one, the answer is the same 401, with the header `Hazardd-Second-Factor: totp` if the
+         *     password is right. A code works once; after five wrong ones for a user, from wherever, further ones wait (429).
          */
         readonly post: operations["authorize"];
         readonly delete?: never;
@@ -126,6 +129,27 @@ export interface paths {
          * @description Takes the old password, with the limits of `POST /authorize`. It ends all your sessions and revokes all your tokens and read keys; the answer is a new pair.
          */
         readonly post: operations["changePassword"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/account/factors": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Add or remove your second factor
+         * @description In two steps: with `password` the answer has the secret for an authenticator app (TOTP, RFC 6238), once. With `otp`, its first code, the factor is in force: logins need a code from then on, and the answer has the recovery
+         *     codes, once. With `otp` and `remove` it is gone; who lost it asks an operator (`hazardd user factor NAME --remove`). A local account only; a read key does not reach it. A wrong password or code is 401, with the limits of `POST /authorize`.
+         */
+        readonly post: operations["setSecondFactor"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -4089,6 +4113,7 @@ export interface components {
          *       "created": "2026-11-02T06:00:00Z",
          *       "password_changed": "2026-11-02T06:00:00Z",
          *       "password_ends": null,
+         *       "second_factor": false,
          *       "session": "0190b2c4-8f10-7c31-9a4e-2f6d0b1c7e55"
          *     }
          */
@@ -4112,6 +4137,8 @@ export interface components {
              * @description From then on the password is refused. null - never.
              */
             readonly password_ends: string | null;
+            /** @description Whether logins need a code. */
+            readonly second_factor: boolean;
             /**
              * Format: uuid
              * @description The session of this request's token.
@@ -4129,7 +4156,8 @@ export interface components {
          *       "disabled": false,
          *       "created": "2026-11-02T06:00:00Z",
          *       "password_changed": "2026-11-02T06:00:00Z",
-         *       "password_ends": null
+         *       "password_ends": null,
+         *       "second_factor": false
          *     }
          */
         readonly User: {
@@ -4159,6 +4187,8 @@ export interface components {
              * @description Since when that provider gives the user no role here.
              */
             readonly lapsed?: string;
+            /** @description Whether logins need a code. */
+            readonly second_factor: boolean;
             /** @description One that was made for this request. It is told here and never again. */
             readonly password?: string;
         };
@@ -4200,6 +4230,44 @@ export interface components {
              * @description From then on the password is refused. Without it a password of yours is good for ever.
              */
             readonly password_ends?: string;
+        };
+        /**
+         * @example {
+         *       "password": "umbrella trombone quartz lagoon"
+         *     }
+         */
+        readonly FactorStep: {
+            /** @enum {string} */
+            readonly kind?: "totp";
+            /**
+             * Format: password
+             * @description Yours, to begin.
+             */
+            readonly password?: string;
+            /** @description A code, to confirm or to remove. */
+            readonly otp?: string;
+            readonly remove?: boolean;
+        };
+        /**
+         * @example {
+         *       "kind": "totp",
+         *       "state": "active",
+         *       "recovery_codes": [
+         *         "hk3nv-t8qpw"
+         *       ]
+         *     }
+         */
+        readonly FactorState: {
+            /** @enum {string} */
+            readonly kind: "totp";
+            /** @enum {string} */
+            readonly state: "pending" | "active" | "none";
+            /** @description In base32, to type into an app. While pending. */
+            readonly secret?: string;
+            /** @description The same as an otpauth address, for a QR code. While pending. */
+            readonly uri?: string;
+            /** @description Each works once in place of a code. In the answer that puts the factor into force. */
+            readonly recovery_codes?: readonly string[];
         };
         /**
          * @example {
@@ -4261,6 +4329,8 @@ export interface components {
              * @description At least 15 characters; what is easy to guess is refused.
              */
             readonly new: string;
+            /** @description The code of the second factor */
+            readonly otp?: string;
         };
         /**
          * @example {
@@ -4339,6 +4409,8 @@ export interface components {
             readonly username: string;
             /** Format: password */
             readonly password: string;
+            /** @description The code of the second factor */
+            readonly otp?: string;
         };
         /**
          * @example {
@@ -4360,6 +4432,8 @@ export interface components {
             readonly username: string;
             /** Format: password */
             readonly password: string;
+            /** @description The code of the second factor, or a recovery code; for users who have one. */
+            readonly otp?: string;
             /** @description A path of this server to go on to. */
             readonly next?: string;
         };
@@ -8036,6 +8110,7 @@ export interface components {
         readonly Denied: {
             headers: {
                 readonly "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                readonly "Hazardd-Second-Factor": components["headers"]["Hazardd-Second-Factor"];
                 readonly [name: string]: unknown;
             };
             content: {
@@ -8710,6 +8785,8 @@ export interface components {
          * @example 1
          */
         readonly "Retry-AfterMaybe": string;
+        /** @description The password is right, and the code of the second factor is missing or wrong. */
+        readonly "Hazardd-Second-Factor": "totp";
         /** @description What is wrong with the credentials (RFC 6750), or which there should be. */
         readonly "WWW-Authenticate": "Bearer error=\"invalid_token\"" | "Bearer error=\"insufficient_scope\"" | "Bearer realm=\"hazardd\"";
         /**
@@ -8962,6 +9039,42 @@ export interface operations {
             readonly 401: components["responses"]["Denied"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 408: components["responses"]["TooSlow"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly setSecondFactor: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["FactorStep"];
+            };
+        };
+        readonly responses: {
+            /** @description The state of the second factor. */
+            readonly 200: {
+                headers: {
+                    readonly Location: components["headers"]["Location"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["FactorState"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Denied"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 409: components["responses"]["Conflict"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 500: components["responses"]["InternalError"];
@@ -16679,6 +16792,7 @@ export interface operations {
             /** @description User name and password do not fit. The form again. */
             readonly 401: {
                 headers: {
+                    readonly "Hazardd-Second-Factor": components["headers"]["Hazardd-Second-Factor"];
                     readonly "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     readonly [name: string]: unknown;
                 };

@@ -29,6 +29,7 @@ func (a *Accounts) Routes() {
 	a.Private("GET /account", ownAccount(route.JSON(a.account)))
 	a.Private("PATCH /account", ownAccount(route.Changed(a.patchAccount)))
 	a.Private("POST /account/password", ownAccount(a.changePassword))
+	a.Private("POST /account/factors", ownAccount(route.Changed(a.setFactor)))
 	a.Private("GET /account/sessions", ownAccount(route.JSON(a.sessions)))
 	a.Private("DELETE /account/sessions/{session}", ownAccount(route.Done(a.endUserSession)))
 	a.Private("GET /users", forAdmins(route.JSON(a.users)))

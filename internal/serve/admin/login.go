@@ -10,11 +10,13 @@ import (
 
 // authorize exchanges credentials for a pair of tokens (base interface, section 5).
 func (a *Accounts) authorize(w http.ResponseWriter, r *http.Request) error {
-	fields, err := route.StringFields(w, r, "username", "password")
+	fields, err := route.StringFieldsOr(w, r, []string{"otp"}, "username", "password")
 	if err != nil {
 		return err
 	}
-	pair, err := a.Auth.Authorize(r.Context(), fields[0], auth.Password(fields[1]), a.Origin(r), a.Now())
+	from := a.Origin(r)
+	from.Code = fields[2]
+	pair, err := a.Auth.Authorize(r.Context(), fields[0], auth.Password(fields[1]), from, a.Now())
 	if err != nil {
 		return err
 	}

@@ -50,6 +50,7 @@ type Login struct {
 	Frame
 	Next     string // path to continue to, checked by the caller
 	Username string // as typed in the last try
+	Factor   bool   // the user has a second factor
 	Error    string // why the last try failed; empty: there was none
 	Provider string // another service to log in with; empty: none
 }

@@ -43,6 +43,12 @@ func AnswerPair(w http.ResponseWriter, r *http.Request, pair auth.Pair) error {
 // StringFields reads the named members of a JSON object, each a string. It ignores other members,
 // because clients of other servers of the base interface may send them.
 func StringFields(w http.ResponseWriter, r *http.Request, names ...string) ([]string, error) {
+	return StringFieldsOr(w, r, nil, names...)
+}
+
+// StringFieldsOr is StringFields with further members that may be missing: they are "" then, and
+// come after the others.
+func StringFieldsOr(w http.ResponseWriter, r *http.Request, optional []string, names ...string) ([]string, error) {
 	body, err := ReadBody(w, r, MaxLogin)
 	if err != nil {
 		return nil, err
@@ -53,10 +59,12 @@ func StringFields(w http.ResponseWriter, r *http.Request, names ...string) ([]st
 		return nil, &Problem{Status: http.StatusBadRequest, Detail: "the body is not one JSON object with unique names; expected the members " + strings.Join(names, ", ")}
 	}
 	bad := &hazard.InvalidError{}
-	values := make([]string, len(names))
-	for i, name := range names {
+	all := slices.Concat(names, optional)
+	values := make([]string, len(all))
+	for i, name := range all {
 		v, ok := members[name]
 		switch {
+		case !ok && i >= len(names):
 		case !ok:
 			bad.Add(name, "is missing")
 		case v.Kind() != '"':

@@ -155,8 +155,15 @@ func ProblemFor(err error) *Problem {
 	return nil
 }
 
+// SecondFactor is the header of a refused login whose password is right, and whose code of the second
+// factor is missing or wrong.
+const SecondFactor = "Hazardd-Second-Factor"
+
 // Fail writes the answer for an error.
 func (a *Router) Fail(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, auth.ErrFactor) {
+		w.Header()[SecondFactor] = []string{"totp"}
+	}
 	if errors.Is(err, auth.ErrDenied) {
 		denied(w)
 		return

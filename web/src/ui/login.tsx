@@ -16,6 +16,8 @@ const AWAY = "hazardd-away";
 export function Login({ api, ended, done, show }: { api: Api; ended: boolean; done: () => void; show: (kept: Kept) => void }) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState("");
+  const [coded, setCoded] = useState(false); // the account has a second factor
+  const code = useRef<HTMLInputElement>(null);
   const [kept, setKept] = useState<Kept>();
   const [provider, setProvider] = useState<Provider>();
   const name = useRef<HTMLInputElement>(null);
@@ -49,17 +51,21 @@ export function Login({ api, ended, done, show }: { api: Api; ended: boolean; do
       window.removeEventListener("offline", look);
     };
   }, []);
+  useEffect(() => {
+    if (coded) code.current?.focus();
+  }, [coded]);
   async function submit(event: SubmitEvent) {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);
     setBusy(true);
     setError("");
     try {
-      await api.login(String(form.get("username")), String(form.get("password")));
+      await api.login(String(form.get("username")), String(form.get("password")), String(form.get("otp") ?? "").trim());
       done();
     } catch (e) {
       setBusy(false);
       setError(explain(e));
+      if (e instanceof Problem && e.needsCode) setCoded(true);
       if (e instanceof LostError) setKept(await keptView());
     }
   }
@@ -78,6 +84,12 @@ export function Login({ api, ended, done, show }: { api: Api; ended: boolean; do
         <input id="username" name="username" autocomplete="username" autocapitalize="none" spellcheck={false} required ref={name} />
         <label for="password">{text.login.password}</label>
         <input id="password" name="password" type="password" autocomplete="current-password" required />
+        {coded && (
+          <>
+            <label for="otp">{text.login.code}</label>
+            <input id="otp" name="otp" autocomplete="one-time-code" autocapitalize="none" spellcheck={false} maxLength={20} required ref={code} />
+          </>
+        )}
         <p class="error" role="alert">{error}</p>
         <button type="submit" disabled={busy}>{busy ? text.login.busy : text.login.submit}</button>
         {kept && (
@@ -113,6 +125,7 @@ function comeBack(): string | undefined {
 
 function explain(e: unknown): string {
   if (e instanceof LostError) return text.login.lost;
+  if (e instanceof Problem && e.needsCode) return text.login.codeNeeded;
   if (e instanceof Problem && e.status === 401) return text.login.denied;
   if (e instanceof Problem && e.retryAfter) return text.login.limited({ seconds: e.retryAfter });
   return e instanceof Error ? e.message : String(e);

@@ -80,11 +80,18 @@ func (a *Login) login(w http.ResponseWriter, r *http.Request) error {
 	}
 	again := &pages.Login{Frame: a.frame(r), Next: localPath(form.Get("next")), Username: hazard.CleanLine(form.Get("username"))}
 	now := a.Now()
-	token, err := a.Auth.AuthorizePage(r.Context(), form.Get("username"), auth.Password(form.Get("password")), a.Origin(r), now)
+	from := a.Origin(r)
+	from.Code = form.Get("otp")
+	token, err := a.Auth.AuthorizePage(r.Context(), form.Get("username"), auth.Password(form.Get("password")), from, now)
 	if limited, ok := errors.AsType[*auth.LimitedError](err); ok {
 		again.Error = again.Language.Say("tooMany", "span", inWords(again.Language, limited.RetryAfter))
 		w.Header().Set("Retry-After", route.RetryAfter(limited.RetryAfter))
 		return a.answerLogin(w, http.StatusTooManyRequests, again)
+	}
+	if errors.Is(err, auth.ErrFactor) {
+		again.Factor, again.Error = true, again.Language.Say("codeNeeded")
+		w.Header()[route.SecondFactor], w.Header()["Www-Authenticate"] = []string{"totp"}, []string{route.Realm}
+		return a.answerLogin(w, http.StatusUnauthorized, again)
 	}
 	if errors.Is(err, auth.ErrDenied) {
 		again.Error = again.Language.Say("denied")

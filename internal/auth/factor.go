@@ -1,0 +1,286 @@
+package auth
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base32"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+)
+
+// A local account may have a second factor: one-time codes of an authenticator app (TOTP, RFC 6238:
+// SHA-1, 30 s, 6 digits, as all apps know it), and recovery codes. The secret is encrypted with a
+// key that is not in the database; recovery codes are hashed. No code is accepted twice, and
+// guesses are limited per user, wherever they come from.
+
+// ErrFactor means that the password is right, and the code of the second factor is missing or
+// wrong. It is also an ErrDenied.
+var ErrFactor = fmt.Errorf("%w: the code of the second factor is missing or wrong", ErrDenied)
+
+// The actions on second factors in the audit trail.
+const (
+	ActionFactor       = "second factor added"
+	ActionFactorBegun  = "second factor begun" // waits for its first code
+	ActionFactorUsed   = "second factor used"
+	ActionFactorRemove = "second factor removed"
+)
+
+const (
+	otpStep   = 30 // seconds, RFC 6238, section 5.2
+	otpDigits = 6
+	otpSecret = 20 // bytes, RFC 4226, section 4
+	// otpDrift is how many steps a phone's clock may be off in either direction.
+	otpDrift = 1
+	// recoveryCodes is how many codes there are, of 50 random bits each.
+	recoveryCodes = 10
+)
+
+// factorLimit limits wrong codes for a user from anywhere: who gets here knows the password.
+var factorLimit = limit{free: 5, first: 2 * time.Second, most: 15 * time.Minute}
+
+// Factor is the second factor of a user.
+type Factor struct {
+	Sealed string         // the secret, encrypted for the user's name
+	Added  hazard.Instant // when it was confirmed; 0 while it waits for its first code, and is not asked for
+	Last   int64          `json:",omitzero"` // number of the latest step whose code was accepted
+	Codes  []string       `json:",omitzero"` // hashes of the unused recovery codes
+}
+
+// FactorSetup is a new second factor. Its parts are shown once.
+type FactorSetup struct {
+	Secret   string   // base32, for typing into an app
+	URI      string   // otpauth:, for a QR code
+	Recovery []string // empty until the factor is confirmed
+}
+
+// HasFactor reports whether the user's logins need a code.
+func (u *User) HasFactor() bool { return u.Factor != nil && u.Factor.Added != 0 }
+
+// AddFactor gives a user a second factor at once, for an operator on the console. It replaces one
+// that the user has.
+func (a Accounts) AddFactor(ctx context.Context, by Actor, name string, now hazard.Instant) (FactorSetup, error) {
+	setup, f, err := a.s.newFactor(name)
+	if err != nil {
+		return FactorSetup{}, err
+	}
+	setup.Recovery, f.Codes, f.Added = newCodes(name, now)
+	return setup, a.s.setFactor(ctx, by, ActionFactor, name, f, now)
+}
+
+// BeginFactor makes a second factor for a user who knows the password. Logins ask for it after
+// ConfirmFactor.
+func (s *Service) BeginFactor(ctx context.Context, by Actor, p Password, from Origin, now hazard.Instant) (FactorSetup, error) {
+	_, u, _, err := s.admit(ctx, by.Name, p, from, now)
+	if err != nil {
+		return FactorSetup{}, err
+	}
+	if u.HasFactor() {
+		return FactorSetup{}, fmt.Errorf("%w: there is a second factor; remove it before adding another", hazard.ErrConflict)
+	}
+	setup, f, err := s.newFactor(by.Name)
+	if err != nil {
+		return FactorSetup{}, err
+	}
+	return setup, s.setFactor(ctx, by, ActionFactorBegun, by.Name, f, now)
+}
+
+// ConfirmFactor puts the factor of BeginFactor into force by its first code, and returns the
+// recovery codes.
+func (s *Service) ConfirmFactor(ctx context.Context, by Actor, code string, from Origin, now hazard.Instant) ([]string, error) {
+	u := s.current.Load().user(by.Name)
+	if u == nil || u.Factor == nil || u.HasFactor() {
+		return nil, fmt.Errorf("%w: no second factor waits for its first code; begin with the password", hazard.ErrConflict)
+	}
+	var codes []string
+	err := s.useCode(ctx, s.attempt(by.Name, from, now), u, code, by.did(ActionFactor, by.Name, "", now), func(f *Factor) {
+		codes, f.Codes, f.Added = newCodes(by.Name, now)
+	})
+	return codes, err
+}
+
+// DropFactor removes the caller's factor, by a code.
+func (s *Service) DropFactor(ctx context.Context, by Actor, code string, from Origin, now hazard.Instant) error {
+	u := s.current.Load().user(by.Name)
+	if u == nil || !u.HasFactor() {
+		return fmt.Errorf("%w: there is no second factor", hazard.ErrConflict)
+	}
+	if err := s.useCode(ctx, s.attempt(by.Name, from, now), u, code, by.did(ActionFactorUsed, by.Name, "to remove it", now), func(*Factor) {}); err != nil {
+		return err
+	}
+	return s.Accounts().RemoveFactor(ctx, by, by.Name, now)
+}
+
+// RemoveFactor removes the second factor of a user who lost it. It may return hazard.ErrNotFound.
+func (a Accounts) RemoveFactor(ctx context.Context, by Actor, name string, now hazard.Instant) error {
+	return a.s.update(ctx, by, ActionFactorRemove, name, "", now, func(u *User) { u.Factor = nil })
+}
+
+func (s *Service) setFactor(ctx context.Context, by Actor, action, name string, f *Factor, now hazard.Instant) error {
+	if u := s.current.Load().users[name]; u != nil && u.Subject != "" {
+		return fmt.Errorf("%w: user %q logs in at the OpenID provider %s, which asks for a second factor if it should", hazard.ErrConflict, name, u.Issuer)
+	}
+	return s.update(ctx, by, action, name, "TOTP", now, func(u *User) { u.Factor = f })
+}
+
+// newFactor makes a secret for a user.
+func (s *Service) newFactor(name string) (FactorSetup, *Factor, error) {
+	seal, err := s.factorSeal()
+	if err != nil {
+		return FactorSetup{}, nil, err
+	}
+	var secret [otpSecret]byte
+	rand.Read(secret[:])
+	text, host := base32.StdEncoding.EncodeToString(secret[:]), hostOf(s.cfg.BaseURL)
+	values := url.Values{"secret": {text}, "issuer": {host}, "algorithm": {"SHA1"}, "digits": {"6"}, "period": {"30"}}
+	uri := url.URL{Scheme: "otpauth", Host: "totp", Path: "/" + host + ":" + name, RawQuery: strings.ReplaceAll(values.Encode(), "+", "%20")}
+	return FactorSetup{Secret: text, URI: uri.String()}, &Factor{Sealed: base64.StdEncoding.EncodeToString(seal.Seal(nil, nil, secret[:], []byte(name)))}, nil
+}
+
+// factorSeal returns the encryption of secrets.
+func (s *Service) factorSeal() (cipher.AEAD, error) {
+	if s.cfg.FactorSeed == nil {
+		return nil, fmt.Errorf("%w: this server has no key for second factors", hazard.ErrConflict)
+	}
+	seed, err := s.cfg.FactorSeed()
+	if err != nil {
+		return nil, fmt.Errorf("%w: the key of second factors: %w", hazard.ErrConflict, err)
+	}
+	key, err := hkdf.Key(sha256.New, seed, nil, "hazardd second factors", 32)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// newCodes makes recovery codes of a user, and their hashes.
+func newCodes(name string, now hazard.Instant) (codes, hashes []string, at hazard.Instant) {
+	for range recoveryCodes {
+		c := string(RandomPassword())[:11] // two groups of five
+		codes, hashes = append(codes, c), append(hashes, codeHash(name, c))
+	}
+	return codes, hashes, now
+}
+
+// codeHash returns the hash of a recovery code as typed. A code has so many random bits that a slow
+// hash would add nothing.
+func codeHash(name, code string) string {
+	code = strings.NewReplacer("-", "", " ", "").Replace(strings.ToLower(code))
+	sum := sha256.Sum256([]byte(name + "\x00" + code))
+	return hex.EncodeToString(sum[:])
+}
+
+// otp returns the code of a step (RFC 4226, section 5.3).
+func otp(secret []byte, step int64) string {
+	mac := hmac.New(sha1.New, secret)
+	binary.Write(mac, binary.BigEndian, step)
+	sum := mac.Sum(nil)
+	n := binary.BigEndian.Uint32(sum[sum[len(sum)-1]&0xf:]) & 0x7fffffff
+	return fmt.Sprintf("%0*d", otpDigits, n%1_000_000)
+}
+
+// accepts marks a code as used, and says what it was. It reports false for a wrong or used one.
+func (f *Factor) accepts(seal cipher.AEAD, name, code string, now hazard.Instant) (what string, ok bool) {
+	code = strings.ReplaceAll(strings.TrimSpace(code), " ", "")
+	if len(code) != otpDigits {
+		if i := slices.Index(f.Codes, codeHash(name, code)); i >= 0 {
+			f.Codes = slices.Delete(slices.Clone(f.Codes), i, i+1)
+			return fmt.Sprintf("a recovery code; %d are left", len(f.Codes)), true
+		}
+		return "", false
+	}
+	text, err := base64.StdEncoding.DecodeString(f.Sealed)
+	if err != nil || seal == nil {
+		return "", false
+	}
+	secret, err := seal.Open(nil, nil, text, []byte(name))
+	if err != nil {
+		return "", false
+	}
+	present := int64(now) / 1000 / otpStep
+	for step := present - otpDrift; step <= present+otpDrift; step++ {
+		if step > f.Last && subtle.ConstantTimeCompare([]byte(otp(secret, step)), []byte(code)) == 1 {
+			f.Last = step
+			return "TOTP", true
+		}
+	}
+	return "", false
+}
+
+// prove checks the code of a login whose password is right.
+func (s *Service) prove(ctx context.Context, a *attempt, u *User) error {
+	if a.from.Code == "" {
+		return ErrFactor
+	}
+	return s.useCode(ctx, a, u, a.from.Code, Audit{At: a.at, Actor: a.name, Addr: a.from.Addr, Client: a.from.Client, Action: ActionFactorUsed, Subject: a.name, OK: true}, nil)
+}
+
+// useCode accepts a code once, within factorLimit, and then changes the factor. The errors are
+// those of Authorize.
+func (s *Service) useCode(ctx context.Context, a *attempt, u *User, code string, row Audit, change func(*Factor)) error {
+	guesses := *a
+	guesses.keys = attemptKeys(a.name, "second factor", a.networks)[:1]
+	known, err := s.known(ctx, &guesses)
+	if err != nil {
+		return err
+	}
+	if wait := factorLimit.wait(known[0], a.at); wait > 0 {
+		return &LimitedError{RetryAfter: wait}
+	}
+	seal, err := s.factorSeal()
+	if err != nil && len(code) == otpDigits {
+		return fmt.Errorf("%w: %w", hazard.ErrUnavailable, err)
+	}
+	seen := *u.Factor
+	row.Detail, _ = seen.accepts(seal, u.Name, code, a.at)
+	err = s.store.UpdateUser(ctx, u.Name, func(u *User) error { // which decides, also between two logins at once
+		if u.Factor == nil {
+			return ErrFactor
+		}
+		f := *u.Factor
+		if _, ok := f.accepts(seal, u.Name, code, a.at); !ok {
+			return ErrFactor
+		}
+		if change != nil {
+			change(&f)
+		}
+		u.Factor = &f
+		return nil
+	}, row)
+	if errors.Is(err, ErrFactor) {
+		guesses.detail = "wrong code of the second factor"
+		s.failed(ctx, &guesses, u.Name)
+		return ErrFactor
+	}
+	if err != nil {
+		return fmt.Errorf("second factor of %q: %w", u.Name, err)
+	}
+	s.reloadAfter(ctx)
+	if known[0].Failures > 0 {
+		s.local.succeed(guesses.keys, a.at)
+		row.Action, row.Detail = ActionLogin, fmt.Sprintf("after %d wrong codes", known[0].Failures)
+		if err := s.store.AddSuccess(ctx, guesses.keys, a.at, row); err != nil {
+			s.warn(ctx, a.at, "cannot reset the count of wrong codes", "error", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package serve_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha1"
+	"encoding/base32"
+	"encoding/binary"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/hazardd/hazardd/internal/test/server"
+)
+
+// otpAt returns the code of a secret at a moment, written again from RFC 6238 and RFC 4226.
+func otpAt(t *testing.T, secret string, unix int64) string {
+	t.Helper()
+	key, err := base32.StdEncoding.DecodeString(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mac := hmac.New(sha1.New, key)
+	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(unix/30)))
+	sum := mac.Sum(nil)
+	o := sum[19] & 15
+	return fmt.Sprintf("%06d", (binary.BigEndian.Uint32(sum[o:o+4])&0x7fffffff)%1_000_000)
+}
+
+// S10: local accounts had no second factor.
+func TestASecondFactorIsAskedForAndUsedOnce(t *testing.T) {
+	s := start(t)
+	login := func(name, otp string) server.Answer {
+		body := map[string]string{"username": name, "password": server.Password}
+		if otp != "" {
+			body["otp"] = otp
+		}
+		return s.do("", "POST", "/authorize", body)
+	}
+	want := func(what string, a server.Answer, status int, asks bool) {
+		t.Helper()
+		if a.Status != status || (a.Header.Get("Hazardd-Second-Factor") == "totp") != asks || status == 401 && string(a.Body) != "Authentication failed." {
+			t.Errorf("%s: %d %v %s", what, a.Status, a.Header, a.Body)
+		}
+	}
+	var setup struct {
+		State, Secret, URI string
+		Recovery           []string `json:"recovery_codes"`
+	}
+	for body, status := range map[string]int{`{}`: 400, `{"otp":"123456","password":"x"}`: 400, `{"kind":"sms","password":"x"}`: 400, `{"otp":"123456"}`: 409, `{"otp":"123456","remove":true}`: 409, `{"password":"wrong"}`: 401} {
+		if a := s.do("red", "POST", "/account/factors", body); a.Status != status {
+			t.Errorf("%s: %d %s, not %d", body, a.Status, a.Body, status)
+		}
+	}
+	a := s.do("red", "POST", "/account/factors", map[string]string{"password": server.Password})
+	if a.JSON(t, &setup); a.Status != 200 || setup.State != "pending" || !strings.HasPrefix(setup.URI, "otpauth://totp/") || !strings.Contains(setup.URI, setup.Secret) || a.Header.Get("Cache-Control") != "no-store" {
+		t.Fatalf("%d %v %s", a.Status, a.Header, a.Body)
+	}
+	want("a factor that waits for its first code", login("red", ""), 200, false)
+	now := s.Now().Time().Unix()
+	a = s.do("red", "POST", "/account/factors", map[string]string{"otp": otpAt(t, setup.Secret, now-30)})
+	if a.JSON(t, &setup); a.Status != 200 || setup.State != "active" || len(setup.Recovery) != 10 {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	want("no code", login("red", ""), 401, true)
+	want("a wrong password", s.do("", "POST", "/authorize", map[string]string{"username": "red", "password": "wrong", "otp": otpAt(t, setup.Secret, now)}), 401, false)
+	want("the code that confirmed", login("red", otpAt(t, setup.Secret, now-30)), 401, true)
+	code := otpAt(t, setup.Secret, now+30)
+	want("a code", login("red", code), 200, false)
+	want("the same code", login("red", code), 401, true)
+	want("an earlier code", login("red", otpAt(t, setup.Secret, now)), 401, true)
+	want("a recovery code", login("red", strings.ToUpper(setup.Recovery[0])), 200, false)
+	want("the same recovery code", login("red", setup.Recovery[0]), 401, true)
+	want("another user", login("fire", ""), 200, false)
+	if a := s.do("red", "GET", "/account", nil); !strings.Contains(string(a.Body), `"second_factor":true`) {
+		t.Errorf("%s", a.Body)
+	}
+	if a := s.do("", "POST", "/login", strings.NewReader("username=red&password="+strings.ReplaceAll(server.Password, " ", "+")), "Content-Type", "application/x-www-form-urlencoded"); a.Status != 401 || !strings.Contains(string(a.Body), `name="otp"`) {
+		t.Errorf("the page does not ask for the code: %d %.300s", a.Status, a.Body)
+	}
+	if a := s.do("red", "POST", "/account/factors", map[string]any{"otp": setup.Recovery[1], "remove": true}); a.Status != 200 || !strings.Contains(string(a.Body), `"none"`) {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	want("without a factor", login("red", ""), 200, false)
+	trail := string(s.do("root", "GET", "/audit?user=red&limit=100", nil).Body)
+	for _, said := range []string{`"second factor begun"`, `"second factor added"`, `"second factor used"`, `"second factor removed"`, "wrong code of the second factor", "a recovery code; 9 are left"} {
+		if !strings.Contains(trail, said) {
+			t.Errorf("the audit trail lacks %s", said)
+		}
+	}
+	if strings.Contains(trail, setup.Secret) || strings.Contains(trail, code) {
+		t.Error("the audit trail holds a secret")
+	}
+}
+
+func TestCodesCannotBeGuessed(t *testing.T) {
+	s := start(t)
+	made, err := s.Auth.Accounts().AddFactor(t.Context(), actor, "red", s.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	limited := 0
+	for i := range 12 {
+		a := s.do("", "POST", "/authorize", map[string]string{"username": "red", "password": server.Password, "otp": fmt.Sprintf("%06d", i)})
+		if a.Status == http.StatusTooManyRequests {
+			limited++
+		}
+	}
+	if limited < 5 {
+		t.Errorf("%d of 12 wrong codes were limited", limited)
+	}
+	if a := s.do("", "POST", "/authorize", map[string]string{"username": "red", "password": server.Password, "otp": otpAt(t, made.Secret, s.Now().Time().Unix())}); a.Status != http.StatusTooManyRequests {
+		t.Errorf("a right code before the wait is over: %d", a.Status)
+	}
+	// The name that was tried is kept, unless it could be a password.
+	s.do("", "POST", "/authorize", map[string]string{"username": "rooot", "password": "wrong"})
+	s.do("", "POST", "/authorize", map[string]string{"username": "violet-kayak-thermos-orbit", "password": "wrong"})
+	trail := string(s.do("root", "GET", "/audit?limit=100", nil).Body)
+	if !strings.Contains(trail, "rooot") || strings.Contains(trail, "violet") {
+		t.Errorf("%s", trail)
+	}
+}
