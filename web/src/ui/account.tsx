@@ -8,7 +8,7 @@ import { byId, names, text } from "../words";
 import { usePage } from "./context";
 import { Ago, Loading, useData } from "./parts";
 
-type Session = Schemas["Session"];
+type Session = Schemas["AccountSession"];
 
 export function Account({ close }: { close: () => void }) {
   const { store } = usePage();
