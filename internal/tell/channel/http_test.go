@@ -117,7 +117,7 @@ var services = map[string]struct {
 	}},
 	"signal": {"group.Zm9vYmFy=", Recipe{Server: "{shop}", Set: map[string]string{"number": "+15550000000"}}, "POST /v2/send", func(t *testing.T, _ *http.Request, body string) {
 		m := object(t, body)
-		if to, _ := m["recipients"].([]any); len(to) != 1 || to[0] != "group.Zm9vYmFy=" || m["number"] != "+15550000000" || !strings.HasPrefix(m["message"].(string), "Flood Warning: ") {
+		if to, _ := m["recipients"].([]any); len(to) != 1 || to[0] != "group.Zm9vYmFy=" || m["number"] != "+15550000000" || !strings.HasPrefix(m["message"].(string), "Flood warning for ") {
 			t.Errorf("%s", body)
 		}
 	}},
