@@ -44,12 +44,12 @@ func (l *assetsLoadCmd) Run(ctx context.Context, c *console, g *globals) error {
 			return err
 		}
 		by := consoleActor()
-		set, err := s.Assets.Load(ctx, org.ID, hazard.ClockFunc(c.instant), func(each func(*asset.Asset) error) error {
-			if err := asset.Read(&capped{in, asset.MaxFile}, each); err != nil {
-				return fmt.Errorf("%s: %w; nothing was loaded", oneLine(l.File), err)
-			}
-			return nil
-		}, &auth.Audit{At: c.instant(), Actor: by.Name, Client: by.Client, Action: auth.ActionAssets, Subject: org.Acronym, OK: true})
+		file, err := asset.Check(&capped{in, asset.MaxFile})
+		if err != nil {
+			return fmt.Errorf("%s: %w; nothing was loaded", oneLine(l.File), err)
+		}
+		defer file.Close()
+		set, err := s.Assets.Load(ctx, org.ID, hazard.ClockFunc(c.instant), file.Read, &auth.Audit{At: c.instant(), Actor: by.Name, Client: by.Client, Action: auth.ActionAssets, Subject: org.Acronym, OK: true})
 		if err != nil {
 			return err
 		}

@@ -33,12 +33,20 @@ func ParseGeoJSONIn(b []byte, to Unproject) (Shape, error) {
 // that is left. ParseLoose rejects geometries without a position, with a position out of range, or
 // beyond the limits of this package.
 func ParseLoose(b []byte) (Shape, error) {
+	s, _, err := ParseLooseCost(b)
+	return s, err
+}
+
+// ParseLooseCost does the same as ParseLoose, and returns the steps of work that it took (work.go),
+// for callers who bound the work on many geometries.
+func ParseLooseCost(b []byte) (s Shape, steps int, err error) {
 	r := reader{loose: true}
 	t, err := r.document(b)
 	if err != nil {
-		return Shape{}, err
+		return Shape{}, 0, err
 	}
-	return r.shape(t)
+	s, err = r.shape(t)
+	return s, r.work.spent, err
 }
 
 func (r *reader) decoder(b []byte) *jsontext.Decoder {

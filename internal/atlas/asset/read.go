@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -492,3 +493,31 @@ func plain(value jsontext.Value) string {
 	}
 	return ""
 }
+
+// Checked is a file of assets with nothing wrong in it, kept in a temporary file.
+type Checked struct{ file *os.File }
+
+// Check reads a whole file as Read does, so that nothing is stored of a file that is refused. The
+// caller closes the result.
+func Check(r io.Reader) (*Checked, error) {
+	file, err := os.CreateTemp("", "hazardd-*.assets")
+	if err != nil {
+		return nil, fmt.Errorf("%w: cannot keep the file while it is checked: %w", hazard.ErrUnavailable, err)
+	}
+	c := &Checked{file}
+	if err := Read(io.TeeReader(r, file), func(*Asset) error { return nil }); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// Read calls each with one asset after the other.
+func (c *Checked) Read(each func(*Asset) error) error {
+	if _, err := c.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return Read(c.file, each)
+}
+
+// Close removes the temporary file.
+func (c *Checked) Close() error { return errors.Join(c.file.Close(), os.Remove(c.file.Name())) }

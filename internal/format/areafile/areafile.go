@@ -31,7 +31,9 @@ const (
 	maxAreas     = 200
 	maxPositions = geo.MaxPositions // of all areas together; the area of a hazard has the same limit
 	maxMembers   = 100
-	maxName      = 200 // bytes
+	maxFeatures  = 10_000
+	maxSteps     = 12_000_000 // of work on all areas together (geo/work.go), about 300 ms
+	maxName      = 200        // bytes
 )
 
 // Area is an area of a file.
@@ -53,7 +55,7 @@ type File struct {
 // same way as those of feeds (geo.ParseLoose).
 func Read(doc []byte) (*File, error) {
 	c := &collector{}
-	if err := c.read(doc); err != nil {
+	if err := c.file(doc); err != nil {
 		return nil, &hazard.InvalidError{Faults: []hazard.Fault{{Detail: hazard.CleanLine(err.Error())}}}
 	}
 	f := &File{Format: c.format, Areas: c.areas, Left: c.left}
@@ -68,15 +70,16 @@ func Read(doc []byte) (*File, error) {
 
 // collector collects the areas of a file.
 type collector struct {
-	format    string
-	areas     []Area
-	positions int
-	left      int
+	format string
+	areas  []Area
+	read   int // positions so far
+	steps  int // of work so far
+	left   int
 }
 
 const expected = "expected GeoJSON, KML, KMZ, GML, or a shapefile in a ZIP archive"
 
-func (c *collector) read(doc []byte) error {
+func (c *collector) file(doc []byte) error {
 	var err error
 	if shapefile.IsArchive(doc) {
 		err = c.archive(doc)
@@ -163,24 +166,53 @@ func (c *collector) archive(doc []byte) error {
 	return nil
 }
 
-// add adds a geometry in GeoJSON. It leaves out a geometry without an area.
+// areal lists the types of geometries that may have an area.
+var areal = map[string]bool{"Polygon": true, "MultiPolygon": true, "GeometryCollection": true}
+
+// positionsIn counts the positions of a geometry in GeoJSON: the arrays that begin with a number.
+func positionsIn(geometry []byte) (n int) {
+	for rest := geometry; ; n++ {
+		var found bool
+		for {
+			if _, rest, found = bytes.Cut(rest, []byte("[")); !found {
+				return n
+			}
+			if rest = bytes.TrimLeft(rest, " \t\r\n"); len(rest) > 0 && (rest[0] == '-' || '0' <= rest[0] && rest[0] <= '9') {
+				break
+			}
+		}
+	}
+}
+
+// add adds a geometry in GeoJSON. It leaves out a geometry without an area. What it costs to repair
+// areas grows with their positions, so they are counted before.
 func (c *collector) add(name string, geometry []byte) error {
-	s, err := geo.ParseLoose(geometry)
+	var is object
+	if err := json.Unmarshal(geometry, &is, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err == nil && is.Type != "" && !areal[is.Type] {
+		c.left++
+		return nil
+	}
+	if c.read += positionsIn(geometry); c.read > maxPositions {
+		return fmt.Errorf("more than %d positions; simplify the areas", maxPositions)
+	}
+	if len(c.areas) == maxAreas {
+		return fmt.Errorf("more than %d areas", maxAreas)
+	}
+	s, steps, err := geo.ParseLooseCost(geometry)
 	if err != nil {
 		return err
+	}
+	if c.steps += steps; c.steps > maxSteps {
+		return errors.New("the sides of the areas cross each other too often; simplify the areas")
 	}
 	if s.AreaKm2() == 0 {
 		c.left++
 		return nil
 	}
-	if s, err = geo.Union(s); err != nil { // removes lines and points
-		return err
-	}
-	if c.positions += s.Positions(); c.positions > maxPositions {
-		return fmt.Errorf("more than %d positions; simplify the areas", maxPositions)
-	}
-	if len(c.areas) == maxAreas {
-		return fmt.Errorf("more than %d areas", maxAreas)
+	if len(s.Lines())+len(s.Points()) > 0 {
+		if s, err = geo.Union(s); err != nil { // removes them
+			return err
+		}
 	}
 	c.areas = append(c.areas, Area{shortened(hazard.CleanLine(name)), s})
 	return nil
@@ -218,6 +250,9 @@ func (c *collector) geoJSON(doc []byte) error {
 	}
 	if o.Type != "FeatureCollection" {
 		return c.feature(doc)
+	}
+	if len(o.Features) > maxFeatures {
+		return fmt.Errorf("%d features, expected at most %d", len(o.Features), maxFeatures)
 	}
 	for i, f := range o.Features {
 		if err := c.feature(f); err != nil {

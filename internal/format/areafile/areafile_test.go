@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
@@ -226,4 +227,36 @@ func FuzzArchive(f *testing.F) {
 	f.Add("zones.shp", shapes, "zones.dbf", table)
 	f.Add("doc.kml", kml(`<Placemark>`+kmlSquare+`</Placemark>`), "a.png", "")
 	f.Fuzz(func(t *testing.T, name1, one, name2, two string) { fuzz(t, []byte(zipped(t, name1, one, name2, two))) })
+}
+
+// What a file costs is counted before it is spent (finding S9): small files that unpack to much are
+// refused long before everything in them was looked at.
+func TestAHostileFileIsRefusedBeforeItCosts(t *testing.T) {
+	star := func(n int) string { // a ring of which most sides cross
+		var b strings.Builder
+		for i := range n + 1 {
+			sin, cos := math.Sincos(2 * math.Pi * float64(i%n) * float64(n/2) / float64(n))
+			fmt.Fprintf(&b, "[%.4f,%.4f],", 10+cos, 50+sin)
+		}
+		return `{"type":"Polygon","coordinates":[[` + strings.TrimSuffix(b.String(), ",") + `]]}`
+	}
+	features := func(n int, geometry string) string {
+		one := `{"type":"Feature","properties":{},"geometry":` + geometry + `}`
+		return `{"type":"FeatureCollection","features":[` + strings.TrimSuffix(strings.Repeat(one+",", n), ",") + `]}`
+	}
+	for name, tt := range map[string]struct{ doc, want string }{
+		"stars":           {features(maxAreas, star(99)), "cross each other too often"},
+		"a large ring":    {features(1, star(maxPositions+1)), "more than 20000 positions"},
+		"many features":   {zipped(t, "a.json", features(200_000, `null`)), "200000 features"},
+		"many elements":   {zipped(t, "a.kml", kml(strings.Repeat("<Placemark/>", 1_000_000))), "more than 200000 elements"},
+		"a long text":     {zipped(t, "a.kml", kml("<Placemark>"+strings.Replace(kmlSquare, "10,53,0 ", strings.Repeat("10,53,0 ", 1_500_000), 1)+"</Placemark>")), "coordinates: more than 2097152 bytes"},
+		"lines, no areas": {zipped(t, "a.json", features(9_000, `{"type":"LineString","coordinates":[`+strings.Repeat("[1,2],", 100)+`[1,2]]}`)), "only 9000 points or lines"},
+	} {
+		began := time.Now()
+		_, err := Read([]byte(tt.doc))
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+		t.Logf("%s: %d bytes, %v", name, len(tt.doc), time.Since(began).Round(time.Millisecond))
+	}
 }

@@ -18,7 +18,11 @@ import (
 // The elements that are read. KML 2.2 (OGC 07-147r2): Placemark and Polygon. GML 2, 3.1 and 3.2
 // (OGC 07-036): polygons, and patches of surfaces whose rings are LinearRing. Elements are
 // recognized by their local names, because files of different ages use different namespaces.
-const maxDepth = 60
+const (
+	maxDepth    = 60
+	maxElements = 200_000
+	maxText     = 2 << 20 // bytes of a text: more than maxPositions positions take
+)
 
 // element is an open element.
 type element struct {
@@ -44,7 +48,8 @@ type document struct {
 	ringed    bool
 	found     [][]ring // polygons of the present group
 	group     int      // depth of the element whose polygons form one area; 0 if none is open
-	read      int      // number of positions so far
+	elements  int      // so far
+	counted   int      // positions of rings so far
 }
 
 func (c *collector) xml(doc []byte) error {
@@ -74,9 +79,7 @@ func (d *document) all() error {
 		case xml.StartElement:
 			err = d.start(&t)
 		case xml.CharData:
-			if e := d.top(); e != nil && isText[e.local] {
-				e.text.Write(t)
-			}
+			err = d.said(t)
 		case xml.EndElement:
 			err = d.end()
 		}
@@ -84,6 +87,19 @@ func (d *document) all() error {
 			return err
 		}
 	}
+}
+
+// said adds to the text of an element that is read.
+func (d *document) said(t xml.CharData) error {
+	e := d.top()
+	if e == nil || !isText[e.local] || e.local != "name" && d.polygon == nil {
+		return nil
+	}
+	if e.text.Len()+len(t) > maxText {
+		return fmt.Errorf("%s: more than %d bytes; simplify the areas", e.local, maxText)
+	}
+	e.text.Write(t)
+	return nil
 }
 
 // isText lists the elements whose text is read.
@@ -100,6 +116,9 @@ func (d *document) top() *element {
 }
 
 func (d *document) start(t *xml.StartElement) error {
+	if d.elements++; d.elements > maxElements {
+		return fmt.Errorf("more than %d elements", maxElements)
+	}
 	e := &element{local: t.Name.Local}
 	if over := d.top(); over != nil {
 		e.srs, e.dim = over.srs, over.dim
@@ -172,7 +191,7 @@ func (d *document) end() error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", e.local, err)
 		}
-		if d.read += len(list); d.read > maxPositions {
+		if d.counted += len(list); d.counted > maxPositions {
 			return fmt.Errorf("more than %d positions; simplify the areas", maxPositions)
 		}
 		d.positions = append(d.positions, list...)

@@ -22,17 +22,15 @@ func (a *Assets) loadAssets(w http.ResponseWriter, r *http.Request, who *auth.Ca
 		return over
 	}
 	defer sent()
-	set, err := a.Store.Assets.Load(r.Context(), org.ID, a.Clock(), func(each func(*asset.Asset) error) error {
-		var kept error
-		err := asset.Read(http.MaxBytesReader(route.ServerWriter(w), r.Body, asset.MaxFile), func(as *asset.Asset) error {
-			kept = each(as)
-			return kept
-		})
-		if err != nil && kept == nil && route.ProblemFor(err) == nil { // the body was incomplete
+	file, err := asset.Check(http.MaxBytesReader(route.ServerWriter(w), r.Body, asset.MaxFile))
+	if err != nil {
+		if route.ProblemFor(err) == nil { // the body was incomplete
 			return route.BodyError(err, asset.MaxFile)
 		}
 		return err
-	}, a.Audit(r, who, auth.ActionAssets, org, ""))
+	}
+	defer file.Close()
+	set, err := a.Store.Assets.Load(r.Context(), org.ID, a.Clock(), file.Read, a.Audit(r, who, auth.ActionAssets, org, ""))
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func (a *Sources) payload(w http.ResponseWriter, r *http.Request, who *auth.Call
 	if err := route.NoQuery(r); err != nil {
 		return err
 	}
-	share, err := a.Budget.Take(r.Context(), who.Name, costOfPayload)
+	share, err := a.Budget.Take(r.Context(), a.Payer(r, who), costOfPayload)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (a *Sources) explain(w http.ResponseWriter, r *http.Request, who *auth.Call
 	if ref == "" || len(ref) > maxRef {
 		return route.BadParameter("ref", "expected the name of an event or message at its source, of at most %d bytes", maxRef)
 	}
-	share, err := a.Budget.Take(r.Context(), who.Name, costOfWhy)
+	share, err := a.Budget.Take(r.Context(), a.Payer(r, who), costOfWhy)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,6 +28,20 @@ type Limits struct {
 // uncompressed.
 var DefaultLimits = Limits{All: 96 << 20, User: 24 << 20, Wait: 5 * time.Second, Shared: 48 << 20, Reading: 64 << 20}
 
+// The shares of readers without an account, whom the network stands for that they ask from: no
+// network takes the share of the others, and all of them together leave room for users.
+const (
+	networkPart   = 3 // a network may hold one part in networkPart of what a user may
+	strangersPart = 2 // all networks may hold one part in strangersPart of everything
+	networkMark   = "\x00"
+)
+
+// Network returns the name that stands for the readers without an account of a network, where names
+// of users are asked for. No user has such a name.
+func Network(network string) string { return networkMark + network }
+
+func isNetwork(user string) bool { return strings.HasPrefix(user, networkMark) }
+
 // Budget limits the memory of answers that are made for one request. A request takes what its
 // answer may need before it makes it, then keeps only what the answer needs, and releases that
 // after the last byte. Shared bodies do not count. Requests wait in order, but those of a user who
@@ -34,10 +49,11 @@ var DefaultLimits = Limits{All: 96 << 20, User: 24 << 20, Wait: 5 * time.Second,
 type Budget struct {
 	limits Limits
 
-	mu      sync.Mutex
-	held    int64
-	users   map[string]int64
-	waiting []*claim
+	mu        sync.Mutex
+	held      int64
+	strangers int64 // what networks hold of it
+	users     map[string]int64
+	waiting   []*claim
 }
 
 // claim is a waiting request.
@@ -57,10 +73,21 @@ type Share struct {
 	bytes  int64
 }
 
-// Take takes bytes for a request of user. It waits while there is too little. If that takes too
+// most is what one user or network may hold.
+func (b *Budget) most(user string) int64 {
+	if isNetwork(user) {
+		return max(1, b.limits.User/networkPart)
+	}
+	return b.limits.User
+}
+
+// Take takes bytes for a request of user, or of a Network. It waits while there is too little. If that takes too
 // long, it returns a *hazard.LimitError, or ctx's error. The caller must release the share.
 func (b *Budget) Take(ctx context.Context, user string, bytes int64) (*Share, error) {
-	bytes = min(bytes, b.limits.User, b.limits.All)
+	bytes = min(bytes, b.most(user), b.limits.All)
+	if isNetwork(user) {
+		bytes = min(bytes, max(1, b.limits.All/strangersPart))
+	}
 	b.mu.Lock()
 	if b.fits(user, bytes) { // else next would have given it to those who wait, unless they want more
 		b.give(user, bytes)
@@ -90,20 +117,38 @@ func (b *Budget) Take(ctx context.Context, user string, bytes int64) (*Share, er
 	if err != nil {
 		return nil, err
 	}
-	if b.users[user]+bytes > b.limits.User {
-		return nil, &hazard.LimitError{Limit: "answer-bytes-user", Kind: hazard.LimitShare, RetryAfter: b.limits.Wait,
-			Detail: fmt.Sprintf("answer-bytes-user: your other requests hold %d MiB of answers that are being made or read, the most that a user may; read them, or send fewer at once", b.limits.User>>20)}
+	return nil, b.refusal(user, bytes)
+}
+
+// refusal returns why a request does not fit. The caller holds b.mu.
+func (b *Budget) refusal(user string, bytes int64) error {
+	no := func(limit string, kind hazard.LimitKind, detail string, most int64) error {
+		return &hazard.LimitError{Limit: limit, Kind: kind, RetryAfter: b.limits.Wait, Detail: fmt.Sprintf(limit+": "+detail, most>>20)}
 	}
-	return nil, &hazard.LimitError{Limit: "answer-bytes", Kind: hazard.LimitCapacity, RetryAfter: b.limits.Wait,
-		Detail: fmt.Sprintf("answer-bytes: answers of %d MiB are being made or read, the most that this server holds at once; ask again", b.limits.All>>20)}
+	most := b.most(user)
+	switch over := b.users[user]+bytes > most; {
+	case over && isNetwork(user):
+		return no("answer-bytes-address", hazard.LimitShare, "other requests without an account from your address hold %d MiB of answers that are being made or read, the most that an address may; read them, or log in", most)
+	case over:
+		return no("answer-bytes-user", hazard.LimitShare, "your other requests hold %d MiB of answers that are being made or read, the most that a user may; read them, or send fewer at once", most)
+	case isNetwork(user) && b.strangers+bytes > b.limits.All/strangersPart:
+		return no("answer-bytes-public", hazard.LimitCapacity, "answers of %d MiB are being made or read without an account, the most that this server holds at once; ask again, or log in", b.limits.All/strangersPart)
+	}
+	return no("answer-bytes", hazard.LimitCapacity, "answers of %d MiB are being made or read, the most that this server holds at once; ask again", b.limits.All)
 }
 
 func (b *Budget) fits(user string, bytes int64) bool {
-	return b.held+bytes <= b.limits.All && b.users[user]+bytes <= b.limits.User
+	if isNetwork(user) && b.strangers+bytes > max(1, b.limits.All/strangersPart) {
+		return false
+	}
+	return b.held+bytes <= b.limits.All && b.users[user]+bytes <= b.most(user)
 }
 
 func (b *Budget) give(user string, bytes int64) {
 	b.held += bytes
+	if isNetwork(user) {
+		b.strangers += bytes
+	}
 	if b.users[user] += bytes; b.users[user] == 0 {
 		delete(b.users, user)
 	}

@@ -95,3 +95,52 @@ func TestABudgetIsNeverOverdrawn(t *testing.T) {
 		})
 	})
 }
+
+// A network without an account has a part of a user's share, and all of them together leave room for
+// users.
+func TestNetworksHaveAShareEachAndLeaveRoomForUsers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBudget(Limits{All: 100, User: 60, Wait: time.Second})
+		take := func(user string, bytes int64) error {
+			_, err := b.Take(t.Context(), user, bytes)
+			return err
+		}
+		one, two, three := Network("203.0.113.1/32"), Network("203.0.113.2/32"), Network("203.0.113.3/32")
+		for _, step := range []struct {
+			user    string
+			bytes   int64
+			refused string
+		}{
+			{one, 20, ""}, {one, 1, "answer-bytes-address"}, {two, 20, ""}, {three, 10, ""}, {three, 1, "answer-bytes-public"}, {"red", 50, ""}, {"blue", 1, "answer-bytes"},
+		} {
+			if err := take(step.user, step.bytes); refusal(err) != step.refused {
+				t.Errorf("%q takes %d: %v", step.user, step.bytes, err)
+			}
+		}
+	})
+}
+
+// Reading shared lists is counted in the same way.
+func TestNetworksReadSharedListsApart(t *testing.T) {
+	r := Readers{Most: 3 * 4 * smallBody}
+	body := func() *Body { return NewBody(make([]byte, 2*smallBody), false) }
+	one, shared := Network("203.0.113.1/32"), body()
+	for _, step := range []struct {
+		user    string
+		body    *Body
+		refused string
+	}{
+		{one, shared, ""}, {one, shared, ""}, {one, body(), ""}, {one, body(), "list-bytes-address"},
+		{Network("203.0.113.2/32"), shared, ""}, {Network("203.0.113.2/32"), body(), ""}, {Network("203.0.113.3/32"), body(), ""}, {Network("203.0.113.3/32"), body(), ""}, {Network("203.0.113.4/32"), body(), ""},
+		{Network("203.0.113.5/32"), body(), "list-bytes-public"}, {Network("203.0.113.5/32"), shared, ""}, {"red", body(), ""},
+	} {
+		if err := r.Begin(step.user, step.body); refusal(err) != step.refused {
+			t.Errorf("%q: %v", step.user, err)
+		}
+	}
+	r.End(one, shared)
+	r.End(one, shared)
+	if r.reads[reading{one, shared}] != 0 || r.reads[reading{allStrangers, shared}] != 2 {
+		t.Errorf("after two have ended: %v", r.reads)
+	}
+}

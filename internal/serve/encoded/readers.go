@@ -30,8 +30,11 @@ type reading struct {
 	body *Body
 }
 
-// Begin records that a request of user reads body, until End. It returns a *hazard.LimitError if
-// the user is reading too many others.
+// allStrangers stands for all networks together.
+var allStrangers = Network("")
+
+// Begin records that a request of user, or of a Network, reads body, until End. It returns a
+// *hazard.LimitError if the user is reading too many others.
 func (r *Readers) Begin(user string, body *Body) error {
 	size := len(body.Bytes(Identity))
 	if size < smallBody {
@@ -42,16 +45,40 @@ func (r *Readers) Begin(user string, body *Body) error {
 	if r.reads == nil {
 		r.reads, r.bytes = map[reading]int{}, map[string]int{}
 	}
+	no := func(user string, most int64, refused hazard.LimitError) error {
+		held := r.bytes[user]
+		if r.reads[reading{user, body}] > 0 || held == 0 || int64(held+size) <= most {
+			return nil
+		}
+		refused.RetryAfter = 5 * time.Second
+		refused.Detail = fmt.Sprintf("%s: %d MiB of older lists are still being read, the most is %d MiB; read them, ask for gzip, or send fewer at once", refused.Limit, held>>20, most>>20)
+		return &refused
+	}
+	if !isNetwork(user) {
+		if err := no(user, r.Most, hazard.LimitError{Limit: "list-bytes-user", Kind: hazard.LimitShare}); err != nil {
+			return err
+		}
+		r.add(user, body, size)
+		return nil
+	}
+	if err := no(user, r.Most/networkPart, hazard.LimitError{Limit: "list-bytes-address", Kind: hazard.LimitShare}); err != nil {
+		return err
+	}
+	if err := no(allStrangers, r.Most, hazard.LimitError{Limit: "list-bytes-public", Kind: hazard.LimitCapacity}); err != nil {
+		return err
+	}
+	r.add(user, body, size)
+	r.add(allStrangers, body, size)
+	return nil
+}
+
+// add counts a request. The caller holds r.mu.
+func (r *Readers) add(user string, body *Body, size int) {
 	k := reading{user, body}
 	if r.reads[k] == 0 {
-		if held := r.bytes[user]; held > 0 && int64(held+size) > r.Most {
-			return &hazard.LimitError{Limit: "list-bytes-user", Kind: hazard.LimitShare, RetryAfter: 5 * time.Second,
-				Detail: fmt.Sprintf("list-bytes-user: your other requests are still reading %d MiB of older lists, the most that a user may is %d MiB; read them, ask for gzip, or send fewer at once", held>>20, r.Most>>20)}
-		}
 		r.bytes[user] += size
 	}
 	r.reads[k]++
-	return nil
 }
 
 // End ends what Begin recorded.
@@ -62,6 +89,13 @@ func (r *Readers) End(user string, body *Body) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.end(user, body, size)
+	if isNetwork(user) {
+		r.end(allStrangers, body, size)
+	}
+}
+
+func (r *Readers) end(user string, body *Body, size int) {
 	k := reading{user, body}
 	if r.reads[k]--; r.reads[k] > 0 {
 		return

@@ -25,10 +25,11 @@ func (a *Hazards) AnswerList(w http.ResponseWriter, r *http.Request, v *view.Vie
 // answerShared is AnswerList for a body that several readers share. The body counts toward the
 // caller's budget while it is sent.
 func (a *Hazards) answerShared(w http.ResponseWriter, r *http.Request, who *auth.Caller, v *view.View, body *encoded.Body, now hazard.Instant) error {
-	if err := a.readers.Begin(who.Name, body); err != nil {
+	payer := a.Payer(r, who)
+	if err := a.readers.Begin(payer, body); err != nil {
 		return err
 	}
-	defer a.readers.End(who.Name, body)
+	defer a.readers.End(payer, body)
 	return a.AnswerList(w, r, v, body, now)
 }
 

@@ -15,10 +15,19 @@ const (
 	CostOfRecord = 8 << 10 // a record of the base interface in a list
 )
 
+// Payer returns the name on which the budgets of memory count a request: the user's, or that of the
+// network from which a reader without an account asks.
+func (a *Router) Payer(r *http.Request, who *auth.Caller) string {
+	if who.Name != "" {
+		return who.Name
+	}
+	return encoded.Network(network(a.ClientAddr(r)).String())
+}
+
 // Hold builds an answer once there is memory for it. The memory counts as used until the last
 // byte is written.
 func (a *Router) Hold(w http.ResponseWriter, r *http.Request, who *auth.Caller, cost int64, answer func(w http.ResponseWriter) error) error {
-	share, err := a.Budget.Take(r.Context(), who.Name, cost)
+	share, err := a.Budget.Take(r.Context(), a.Payer(r, who), cost)
 	if err != nil {
 		return err
 	}
