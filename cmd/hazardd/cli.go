@@ -25,6 +25,11 @@ type commandLine struct {
 	Exercise     exerciseCmd     `cmd:"" help:"Play a drill on a running server: hazards of category EXERCISE on a timeline."`
 	Watch        watchCmd        `cmd:"" help:"Watch the hazards of a running server: a table that stays up to date."`
 	MCP          mcpCmd          `cmd:"" name:"mcp" help:"Let an assistant read hazards over standard input and output (Model Context Protocol)."`
+	Report       reportCmd       `cmd:"" help:"Report a hazard on a running server."`
+	Correct      correctCmd      `cmd:"" help:"Change a hazard on a running server."`
+	End          endCmd          `cmd:"" help:"End a hazard on a running server, or take back a false alarm."`
+	Merge        mergeCmd        `cmd:"" help:"Merge a hazard into another on a running server."`
+	Undo         undoCmd         `cmd:"" help:"Take back an end, a retraction, a merge or a split."`
 	Draft        draftCmd        `cmd:"" help:"Decide about drafts of other editors: approve or refuse them."`
 	Webhook      webhookCmd      `cmd:"" help:"Manage webhooks of a running server."`
 	Subscription subscriptionCmd `cmd:"" help:"Manage subscriptions to hazards on a running server."`

@@ -7,7 +7,9 @@
 // Standard output is for results only: text for people, or JSON with --json. Errors are one line on
 // standard error that says what to do next; progress goes there too. The exit status is 0 on
 // success, 1 if something failed, even in part, 2 if the command line, the environment or the
-// configuration file is wrong, and 130 if the command was interrupted.
+// configuration file is wrong, 3 if a request waits for the approval of a second person, 4 if the
+// record was changed meanwhile or its state does not allow the request, and 130 if the command was
+// interrupted.
 package main
 
 import (
@@ -17,6 +19,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/hazardd/hazardd/client"
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/store"
 )
@@ -52,14 +55,27 @@ func run(args []string, c *console) int {
 		if interrupted(ctx) && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))) {
 			return exitInterrupted
 		}
-		return exitFailed
+		return exitOf(err)
 	}
 	return 0
+}
+
+// exitOf returns the exit status of a failed command.
+func exitOf(err error) int {
+	switch {
+	case errors.Is(err, client.ErrDrafted):
+		return exitDrafted
+	case errors.Is(err, client.ErrStale), errors.Is(err, client.ErrConflict):
+		return exitConflict
+	}
+	return exitFailed
 }
 
 // The exit statuses other than 0.
 const (
 	exitFailed      = 1
 	exitUsage       = 2
+	exitDrafted     = 3
+	exitConflict    = 4
 	exitInterrupted = 130 // the shell's status for a program that Ctrl-C has ended
 )

@@ -32,7 +32,7 @@ func (*manCmd) Run(c *console) error {
 		roffFlags(&b, leaf.Flags)
 	}
 	b.WriteString(".SH FILES\n.TP\n\\fI/etc/hazardd/hazardd.yaml\\fR\nThe configuration file, if neither \\-\\-config nor ./hazardd.yaml is there.\n" +
-		".SH \"EXIT STATUS\"\n0; 1 when something failed or a part of it; 2 when the command line, the environment or the configuration file is wrong; 130 when it was interrupted.\n")
+		".SH \"EXIT STATUS\"\n0; 1 when something failed or a part of it; 2 when the command line, the environment or the configuration file is wrong; 3 when a request waits for a second person; 4 when the record was changed meanwhile, or its state does not allow the request; 130 when it was interrupted.\n")
 	_, err = io.WriteString(c.out, b.String())
 	return err
 }

@@ -141,7 +141,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 		zipped(t, "readme.txt", "hello"):                                                 "the archive has no file with areas",
 		zipped(t, "doc.kml", "<kml"):                                                     "doc.kml: it is not XML",
 		zipped(t, "zones.shp", shapes[:120], "zones.dbf", table):                         `"zones.shp": it ends too early`,
-		zipped(t, "zones.shp", shapes, "zones.dbf", table, "zones.prj", `PROJCS["UTM"]`): "its coordinates are not degrees",
+		zipped(t, "zones.shp", shapes, "zones.dbf", table, "zones.prj", `PROJCS["UTM"]`): `its coordinates are not degrees but "UTM", expected EPSG:4326`,
 		zipped(t, "doc.kml", "<kml>"+strings.Repeat(" ", maxUnpacked)):                   "doc.kml has more than",
 		"PK\x03\x04": "the archive cannot be read",
 		shapes:       "expected a ZIP archive of .shp",

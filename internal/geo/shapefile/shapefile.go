@@ -70,7 +70,7 @@ func Read(archive []byte) ([]Layer, error) {
 		base := strings.TrimSuffix(f.Name, ending)
 		beside := strings.ToLower(base)
 		if prj := files[beside+".prj"]; len(prj) > 0 && !bytes.HasPrefix(bytes.TrimSpace(prj), []byte("GEOG")) {
-			return nil, fmt.Errorf("%q: its coordinates are not degrees", f.Name)
+			return nil, fmt.Errorf("%q: its coordinates are not degrees but %s, expected EPSG:4326; ogr2ogr -t_srs EPSG:4326 converts it", f.Name, crsName(prj))
 		}
 		list, err := join(files[beside+".shp"], files[beside+".dbf"], maxFeatures-features)
 		if err != nil {
@@ -102,6 +102,16 @@ func unpack(f *zip.File, left *int) (data []byte, err error) {
 }
 
 var errShort = errors.New("it ends too early")
+
+// crsName returns the name of a coordinate system in WKT, such as "ETRS89 / UTM zone 32N".
+func crsName(prj []byte) string {
+	if _, rest, found := bytes.Cut(prj, []byte{'"'}); found {
+		if name, _, found := bytes.Cut(rest, []byte{'"'}); found && len(name) > 0 {
+			return fmt.Sprintf("%.60q", name)
+		}
+	}
+	return "another coordinate system"
+}
 
 // join combines shapes and the rows of their table into features.
 func join(shp, dbf []byte, limit int) ([]jsontext.Value, error) {
