@@ -2,9 +2,15 @@ package deploy_test
 
 import (
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"net/http"
 	"net/netip"
 	"os"
@@ -152,6 +158,9 @@ func TestTheUnitFitsTheProgram(t *testing.T) {
 	if n, err := strconv.Atoi(u["LimitNOFILE"][0]); err != nil || n <= 2*allStreams {
 		t.Errorf("LimitNOFILE is %d (%v), too few for %d streams", n, err, allStreams)
 	}
+	if u["LoadCredential"][1] != "secrets:/etc/hazardd/secrets" {
+		t.Errorf("the credentials are %v", u["LoadCredential"])
+	}
 	credential, path, _ := strings.Cut(u["LoadCredential"][0], ":")
 	if env["PGPASSFILE"] != "%d/"+credential || path != "/etc/hazardd/pgpass" {
 		t.Errorf("PGPASSFILE is %s, the credential %s from %s", env["PGPASSFILE"], credential, path)
@@ -183,6 +192,59 @@ func TestSystemdTakesTheUnit(t *testing.T) {
 			t.Errorf("systemd-analyze security: %v\n%s", err, out)
 		}
 	}
+}
+
+// The sites for one node are accepted by the servers that they are for, beside the files of the system.
+func TestTheSitesOfOneNodeAreAccepted(t *testing.T) {
+	t.Run("nginx", func(t *testing.T) {
+		program := nginx.Program(t)
+		dir := t.TempDir()
+		cert, key := selfSigned(t, dir)
+		site := strings.NewReplacer("/etc/ssl/hazardd/fullchain.pem", cert, "/etc/ssl/hazardd/key.pem", key, "/var/log/nginx/", dir+"/").Replace(read(t, "deploy/nginx-site.conf"))
+		main := "pid " + dir + "/pid;\nerror_log " + dir + "/error;\nevents {}\nhttp {\ninclude " + dir + "/site;\n}\n"
+		for name, text := range map[string]string{"site": site, "nginx.conf": main} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if out, err := exec.CommandContext(t.Context(), program, "-t", "-q", "-c", filepath.Join(dir, "nginx.conf")).CombinedOutput(); err != nil {
+			t.Errorf("nginx -t: %v\n%s", err, out)
+		}
+	})
+	t.Run("Caddy", func(t *testing.T) {
+		caddy, err := exec.LookPath("caddy")
+		if err != nil {
+			t.Skip("needs caddy")
+		}
+		file := filepath.Join(nginx.Root(t), "deploy/Caddyfile")
+		if out, err := exec.CommandContext(t.Context(), caddy, "validate", "--adapter", "caddyfile", "--config", file).CombinedOutput(); err != nil {
+			t.Errorf("caddy validate: %v\n%s", err, out)
+		}
+	})
+}
+
+// selfSigned returns the files of a certificate and its key.
+func selfSigned(t *testing.T, dir string) (cert, key string) {
+	t.Helper()
+	pair, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{SerialNumber: big.NewInt(1)}, &x509.Certificate{SerialNumber: big.NewInt(1)}, pair.Public(), pair)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(pair)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: secret}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
 }
 
 // ---- container

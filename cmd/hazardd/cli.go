@@ -109,6 +109,7 @@ func grammar(cli *commandLine, more ...kong.Option) (*kong.Kong, error) {
 		kong.Name("hazardd"),
 		kong.Description("A hazard data service."),
 		defaults().CloneWith(kong.Vars{"data": defaultData, "formats": strings.Join(exportFormats(), ", "), "version": about().String()}),
+		kong.NamedMapper("path", kong.MapperFunc(decodePath)),
 		kong.PostBuild(nameVariables),
 		kong.PostBuild(groupSettings),
 		kong.Help(help),

@@ -267,7 +267,7 @@ func fileFaults(all []settingValue, app *kong.Application) []string {
 		if !paths[v.Setting] || v.Value == "" || v.From == fromDefault {
 			continue
 		}
-		f, err := os.Open(v.Value)
+		f, err := os.Open(credential(v.Value))
 		if err != nil {
 			faults = append(faults, fmt.Sprintf("%s: --%s: %v, expected a file or folder that the user of hazardd can read", v.From, v.Setting, err))
 			continue

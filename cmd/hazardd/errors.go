@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"net"
 	"net/url"
+	"os"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -32,12 +34,18 @@ func advise(err error, g *globals) string {
 		return "stop the program that listens there, or choose another address with --listen (of plain HTTP: --http-listen)"
 	case network && socket.Op == "dial":
 		return "check that the server at that address is running and reachable from here"
+	case network && errors.Is(err, fs.ErrPermission) && underSystemd():
+		return "ports below 1024 need a privilege: the unit of hazardd needs AmbientCapabilities=CAP_NET_BIND_SERVICE and CapabilityBoundingSet=CAP_NET_BIND_SERVICE, and no PrivateUsers=yes (systemctl edit hazardd)"
 	case network && errors.Is(err, fs.ErrPermission):
 		return "ports below 1024 need a privilege; choose another port with --listen"
 	case network:
 		return "choose an address of this machine with --listen"
 	case errors.Is(err, hazard.ErrFull), errors.Is(err, syscall.ENOSPC):
 		return fmt.Sprintf("free some space on the disk of %s, then try again", g.place())
+	case file && errors.Is(err, syscall.EROFS) && underSystemd():
+		return fmt.Sprintf("the unit of hazardd makes it read-only: add ReadWritePaths=%s below [Service] (systemctl edit hazardd), and make it a folder of the user hazardd", path.Path)
+	case file && errors.Is(err, fs.ErrPermission) && underSystemd():
+		return fmt.Sprintf("the user hazardd cannot read and write %s: give it a folder of its own (install -d -o hazardd -g hazardd -m 700), and put files with secrets into %s, from where the unit hands them on", path.Path, secretsFolder)
 	case file && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)):
 		return fmt.Sprintf("give the user that runs hazardd permission to read and write %s, or choose another folder with --data", path.Path)
 	case file && (errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrExist)):
@@ -46,6 +54,11 @@ func advise(err error, g *globals) string {
 		return fmt.Sprintf("check that %s is readable, writable and undamaged, and that no other program locks it; then try again", g.place())
 	}
 	return ""
+}
+
+// underSystemd reports whether systemd runs this program as a service.
+func underSystemd() bool {
+	return os.Getenv("INVOCATION_ID") != "" && os.Getenv("SYSTEMD_EXEC_PID") == strconv.Itoa(os.Getpid())
 }
 
 // flags returns the flags that make another command use the same store.

@@ -141,7 +141,7 @@ func (m *mirrorSetting) UnmarshalText(text []byte) error {
 	if file == "" {
 		return errors.New("mirror: password-file: missing, expected the path of a file that holds the password")
 	}
-	password, err := os.ReadFile(file)
+	password, err := os.ReadFile(credential(file))
 	if err != nil {
 		return fmt.Errorf("mirror: password-file: %w", err)
 	}
