@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a release from this tree: static binaries, Debian and RPM packages, checksums, and lists of what is in them (SBOM, SPDX). Two runs on one commit give
+# Makes a release from this tree: static binaries, Debian and RPM packages, the source with the map built, notes, checksums, and lists of what is in them (SBOM, SPDX). Two runs on one commit give
 # the same bytes: the Go toolchain is pinned in go.mod, paths are trimmed, and every file has the time of the commit.
 #
 #     deploy/release.sh VERSION FOLDER [OS/ARCH …]      VERSION as 0.1.0; without OS/ARCH all that are released
@@ -52,5 +52,14 @@ for target in "${targets[@]}"; do
     for packager in deb rpm; do go run "$NFPM" package --config "$stage/nfpm.yaml" --packager "$packager" --target "$out/"; done
   fi
 done
+
+# The source with the map built, so that go build needs no Node.js.
+source=hazardd_${version}_source
+git archive --prefix="$source/" HEAD | tar -C "$stage" -xf -
+cp -R web/dist/. "$stage/$source/web/dist/"
+stamp "$stage/$source"
+tar -C "$stage" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -cf - "$source" | gzip -9n >"$out/$source.tar.gz"
+cp deploy/notes.md "$out/NOTES.md"
+
 cd "$out"
 sha256sum -- *.tar.gz *.spdx.json $(ls -- *.deb *.rpm 2>/dev/null) >SHA256SUMS
