@@ -90,7 +90,7 @@ func (u *userRoleCmd) Run(ctx context.Context, c *console, g *globals) error {
 type userFactorCmd struct {
 	Name       string `arg:"" help:"User."`
 	Remove     bool   `help:"Remove the second factor of a user who lost it."`
-	AddressKey string `type:"path" env:"HAZARDD_ADDRESS_KEY" placeholder:"FILE" help:"The servers' --address-key, which also encrypts second factors. Default: addresses.key in the data folder."`
+	AddressKey string `type:"path" env:"HAZARDD_ADDRESS_KEY" placeholder:"FILE" help:"File with the key that encrypts the addresses of subscriptions: 32 random bytes in base64, mode 0600, the same on all nodes. Default: addresses.key in the data folder, created if missing; with --database there is no default, and without a key there are no subscriptions."`
 }
 
 // Run adds or removes the factor.

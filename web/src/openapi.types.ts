@@ -4329,7 +4329,7 @@ export interface components {
              * @description At least 15 characters; what is easy to guess is refused.
              */
             readonly new: string;
-            /** @description The code of the second factor */
+            /** @description The code of the second factor, or a recovery code; for users who have one. */
             readonly otp?: string;
         };
         /**
@@ -4409,7 +4409,7 @@ export interface components {
             readonly username: string;
             /** Format: password */
             readonly password: string;
-            /** @description The code of the second factor */
+            /** @description The code of the second factor, or a recovery code; for users who have one. */
             readonly otp?: string;
         };
         /**
