@@ -91,6 +91,9 @@ require (
 	// the places of a million subscriptions: an R-tree that can be changed, 32 bytes per entry;
 	// that of internal/geo is built once
 	github.com/tidwall/rtree v1.10.0
+	// how easy a password is to guess, by phrases and names (zxcvbn); ready at once, where other ports
+	// parse their tables for 0.1 s at each start
+	github.com/trustelem/zxcvbn v1.0.1
 	// email: MIME, header encodings, SMTP with STARTTLS and logins; depends on golang.org/x only;
 	// we keep the connections, and close them when a context ends
 	github.com/wneessen/go-mail v0.8.1
@@ -160,8 +163,6 @@ require (
 	go.uber.org/multierr v1.11.0 // indirect
 	go.uber.org/zap/exp v0.3.0 // indirect
 )
-
-require github.com/trustelem/zxcvbn v1.0.1
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
