@@ -35,6 +35,11 @@ for (const file of [...language.files, ...(narrow ? PICTURE : [])]) {
 
 again();
 
+/** Resolves when a row is on the screen, or will not be soon. */
+async function shown(): Promise<void> {
+  for (let n = 0; n < 60 && !document.querySelector(".row"); n++) await new Promise((resolve) => setTimeout(resolve, 50));
+}
+
 /** The page's own script, or what it cannot do without, did not come: once it is there, the page begins again. */
 function again(): void {
   const main = document.querySelector<HTMLScriptElement>('script[type="module"]');
@@ -60,8 +65,8 @@ if (open && at === undefined) {
     .then((answer) => (answer.ok ? answer.json() : undefined))
     .catch(() => undefined);
   window.hazarddRows = { address, rows };
-  // Then the map's code, for the browser's cache: it comes while the page shows the rows.
-  if (!(narrow && saves())) void rows.then(() => MAP.forEach((file) => void fetch(`./${file}`, { priority: "low" }).catch(() => {})));
+  // Once the rows are shown, the map's code, for the browser's cache: before, it would take the line from them.
+  if (!(narrow && saves())) void rows.then(shown).then(() => MAP.forEach((file) => void fetch(`./${file}`, { priority: "low" }).catch(() => {})));
 }
 // A link to a window, a hazard or a moment is one to the map, and what the picture cannot show too.
 if (

@@ -57,15 +57,17 @@ export function Follow({ h }: { h: Hazard }) {
   }
   return (
     <>
-      {own ? (
-        <button type="button" disabled={busy} onClick={() => void act(() => stop(own), text.panel.unfollowed)}>
-          <Icon name="bell" /> {text.panel.unfollow}
-        </button>
-      ) : key && canPush() && (
-        <button type="button" disabled={busy} onClick={() => void act(() => follow(key), text.panel.followed)}>
-          <Icon name="bell" /> {text.panel.follow}
-        </button>
-      )}
+      {own
+        ? (
+          <button type="button" disabled={busy} onClick={() => void act(() => stop(own), text.panel.unfollowed)}>
+            <Icon name="bell" /> {text.panel.unfollow}
+          </button>
+        )
+        : key && canPush() && (
+          <button type="button" disabled={busy} onClick={() => void act(() => follow(key), text.panel.followed)}>
+            <Icon name="bell" /> {text.panel.follow}
+          </button>
+        )}
       {store.api.open && (
         <a class="button" href={`hazards/${h.uuid}?${new URLSearchParams({ f: "atom", lang: language().id })}`} target="_blank" rel="noopener">
           <Icon name="link" /> {text.panel.feed}
