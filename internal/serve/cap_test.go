@@ -238,7 +238,8 @@ func TestEachStateOfAnOwnHazardIsAMessageOfItsOwn(t *testing.T) {
 		en.Event != "Flood" || en.Severity != "Extreme" || en.Onset == "" || en.Expires == "" {
 		t.Errorf("the block in English is %+v", en)
 	}
-	if ar.Headline != "نهر تانا" || ar.Instruction != "انتقل إلى مكان مرتفع" || !slices.Equal(ar.Response, []string{"Evacuate", "Avoid"}) || ar.Event != "فيضان" || ar.Area[0].Desc != "تانا" {
+	// Its author wrote none, so it is the service's.
+	if !strings.HasPrefix(ar.Headline, "نهر تانا") || ar.Instruction != "انتقل إلى مكان مرتفع" || !slices.Equal(ar.Response, []string{"Evacuate", "Avoid"}) || ar.Event != "فيضان" || ar.Area[0].Desc != "تانا" {
 		t.Errorf("the block in Arabic is %+v", ar)
 	}
 	if all[0].Info[0].Description != "Rising." || len(all[1].Info[0].Resource) != 0 {

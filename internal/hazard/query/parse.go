@@ -297,8 +297,9 @@ func (p *parser) where() {
 			return
 		}
 	}
-	positions, ok := crs.Referred(crs.CRS84)
+	positions, _ := crs.Referred(crs.CRS84)
 	if len(system) == 1 {
+		var ok bool
 		if positions, ok = crs.Referred(system[0]); !ok {
 			p.fault("filter-crs", "%.80q is not known; expected %s or one of the other names in /ogc/collections", system[0], crs.CRS84)
 			return

@@ -45,11 +45,12 @@ func (r *Readers) Begin(user string, body *Body) error {
 	if r.reads == nil {
 		r.reads, r.bytes = map[reading]int{}, map[string]int{}
 	}
-	no := func(user string, most int64, refused hazard.LimitError) error {
+	no := func(user string, most int64, limit hazard.LimitError) error {
 		held := r.bytes[user]
 		if r.reads[reading{user, body}] > 0 || held == 0 || int64(held+size) <= most {
 			return nil
 		}
+		refused := limit // a copy, so that only a refusal allocates
 		refused.RetryAfter = 5 * time.Second
 		refused.Detail = fmt.Sprintf("%s: %d MiB of older lists are still being read, the most is %d MiB; read them, ask for gzip, or send fewer at once", refused.Limit, held>>20, most>>20)
 		return &refused

@@ -78,12 +78,11 @@ func (a *Hazards) FindProduct(r *http.Request, who *auth.Caller) (*hazard.Produc
 	if err != nil {
 		return nil, err
 	}
-	var p *hazard.Product
-	if ref.ID == 0 {
+	p, ok := a.View(r.Context(), a.Now()).Product(ref.ID, who.Orgs)
+	switch {
+	case ref.ID == 0:
 		p, err = a.Store.Hazards.ProductByUUID(r.Context(), ref.UUID, who.Orgs)
-	} else if p, ok := a.View(r.Context(), a.Now()).Product(ref.ID, who.Orgs); ok {
-		return p, nil
-	} else {
+	case !ok:
 		p, err = a.Store.Hazards.Product(r.Context(), ref.ID, who.Orgs)
 	}
 	return p.Named(route.NamesFor(r.Context())), err
