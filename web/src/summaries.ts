@@ -19,6 +19,7 @@ export class Summaries {
   /** The most important, until the list is there; undefined: not known yet. */
   readonly first = signal<readonly Summary[] | undefined>(undefined);
   readonly #all = signal<ReadonlyMap<number, Summary>>(new Map());
+  #hazards: Hazards = new Map();
   #tag: string | undefined;
   #read = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -55,32 +56,41 @@ export class Summaries {
     }
   }
 
-  /** Says that hazards have come or changed: what is not known of them is read, soon. */
+  /** Says that hazards have come or changed: what is not known of them is read soon, also while more changes. */
   changed(hazards: Hazards): void {
-    clearTimeout(this.#timer);
-    const all = this.#all.peek();
-    const missing = [...hazards.values()].filter((h) => !all.has(h.hazard_ID) || !isOf(all.get(h.hazard_ID)!, h)).map((h) => h.hazard_ID);
-    if (missing.length === 0) return;
-    const many = missing.length > AT_ONCE;
-    this.#timer = setTimeout(() => void this.#readSome(many ? undefined : missing, hazards), Math.max(1_000, this.#read + (many ? PAUSE_ALL : PAUSE) - Date.now()));
+    this.#hazards = hazards;
+    this.#timer ??= this.#readIn(Math.max(1_000, this.#read + PAUSE - Date.now()));
   }
 
   end(): void {
     clearTimeout(this.#timer);
   }
 
-  /** Reads the summaries of those ids; undefined: all. */
-  async #readSome(ids: readonly number[] | undefined, hazards: Hazards): Promise<void> {
+  #readIn(wait: number): ReturnType<typeof setTimeout> {
+    return setTimeout(() => void this.#readMissing(), wait);
+  }
+
+  /** Reads the summaries that are missing; if those are many, all, but not that often. */
+  async #readMissing(): Promise<void> {
+    this.#timer = undefined;
+    const ids = [...this.#hazards.values()].filter((h) => !this.of(h)).map((h) => h.hazard_ID);
+    if (ids.length === 0) return;
+    const all = ids.length > AT_ONCE;
+    const wait = this.#read + PAUSE_ALL - Date.now();
+    if (all && wait > 0) {
+      this.#timer = this.#readIn(wait);
+      return;
+    }
     this.#read = Date.now();
-    const query = ids ? `?${new URLSearchParams({ filter: `hazard_ID IN (${ids.join(",")})`, limit: String(AT_ONCE) })}` : "";
+    const query = all ? "" : `?${new URLSearchParams({ filter: `hazard_ID IN (${ids.join(",")})`, limit: String(AT_ONCE) })}`;
     try {
-      const answer = await this.api.request(`/hazards/active/summary${query}`, { headers: this.#tag && !ids ? { "If-None-Match": this.#tag } : {}, allow: [304, 404, 503] });
+      const answer = await this.api.request(`/hazards/active/summary${query}`, { headers: this.#tag && all ? { "If-None-Match": this.#tag } : {}, allow: [304, 404, 503] });
       if (!answer.ok) return;
       const list = (await answer.json()) as Summary[];
-      if (!ids) this.#tag = answer.headers.get("ETag") ?? undefined;
-      this.#all.value = new Map([...(ids ? this.#all.peek() : []), ...list.map((s) => [s.hazard_ID, s] as const)]);
+      if (all) this.#tag = answer.headers.get("ETag") ?? undefined;
+      this.#all.value = new Map([...(all ? [] : this.#all.peek()), ...list.map((s) => [s.hazard_ID, s] as const)]);
     } catch (error) {
-      if (!(error instanceof LoggedOutError)) this.changed(hazards);
+      if (!(error instanceof LoggedOutError)) this.changed(this.#hazards);
     }
   }
 }
