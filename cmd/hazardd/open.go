@@ -48,6 +48,18 @@ func (g *globals) withOldStore(ctx context.Context, use func(*store.Store) error
 	return g.withStore(ctx, use)
 }
 
+// withEvidence is withOldStore for commands that also need the payloads that were kept.
+func (g *globals) withEvidence(ctx context.Context, cfg app.Config, use func(*store.Store, *evidence.Keeper) error) error {
+	return g.withOldStore(ctx, func(s *store.Store) (err error) {
+		keeper, err := g.evidence(s, cfg)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, keeper.Close()) }()
+		return use(s, keeper)
+	})
+}
+
 // files returns where the product files are. The keys of a bucket are never flags, because other
 // users of the machine can read those.
 func (g *globals) files() (s blob.Settings, err error) {

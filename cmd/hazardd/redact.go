@@ -2,17 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"strconv"
 
 	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/edit"
+	"github.com/hazardd/hazardd/internal/ingest/evidence"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -62,10 +60,8 @@ type redaction struct {
 
 // with opens the store, lets do redact, and says what is left to do.
 func (r *redactFlags) with(ctx context.Context, c *console, g *globals, do func(*edit.Editor, edit.Ref, []byte) (int64, error)) error {
-	var ref edit.Ref
-	if n, err := strconv.ParseInt(r.Ref, 10, 64); err == nil && n > 0 {
-		ref.ID = n
-	} else if ref.UUID, err = uuid.Parse(r.Ref); err != nil {
+	ref, ok := edit.ParseRef(r.Ref)
+	if !ok {
 		return fmt.Errorf("%.60q is neither a number nor a UUID", r.Ref)
 	}
 	body, err := json.Marshal(map[string]any{"fields": r.Fields, "reason": r.Reason})
@@ -76,12 +72,7 @@ func (r *redactFlags) with(ctx context.Context, c *console, g *globals, do func(
 	if err != nil {
 		return err
 	}
-	return g.withOldStore(ctx, func(s *store.Store) (err error) {
-		keeper, err := g.evidence(s, app.Config{})
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, keeper.Close()) }()
+	return g.withEvidence(ctx, app.Config{}, func(s *store.Store, keeper *evidence.Keeper) (err error) {
 		e := edit.New(s, known.Intake(s), 0, func(int64) bool { return false })
 		e.Evidence = keeper
 		result := redaction{Unreachable: s.Unreachable()}

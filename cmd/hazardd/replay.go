@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/ingest/evidence"
 	"github.com/hazardd/hazardd/internal/ingest/replay"
 	"github.com/hazardd/hazardd/internal/store"
 )
@@ -52,17 +52,12 @@ func (r *replayCmd) Run(ctx context.Context, c *console, g *globals) error {
 	if !r.To.IsZero() {
 		span.To = hazard.At(r.To)
 	}
-	return g.withOldStore(ctx, func(s *store.Store) (err error) {
+	return g.withEvidence(ctx, app.Config{}, func(s *store.Store, keeper *evidence.Keeper) error {
 		if r.Hazard != "" {
 			if span.Hazard, err = hazardNamed(ctx, s, r.Hazard); err != nil {
 				return err
 			}
 		}
-		keeper, err := g.evidence(s, app.Config{})
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, keeper.Close()) }()
 		res, err := replay.Run(ctx, s, keeper, known, span, replayProgress(c))
 		if err != nil {
 			return err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/ingest/evidence"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/store"
@@ -31,12 +31,7 @@ func (e *sourceErrorsCmd) Run(ctx context.Context, c *console, g *globals) error
 	if _, err := e.find(e.Name); err != nil {
 		return err
 	}
-	return g.withOldStore(ctx, func(s *store.Store) (err error) {
-		keeper, err := g.evidence(s, app.Config{})
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, keeper.Close()) }()
+	return g.withEvidence(ctx, app.Config{}, func(s *store.Store, keeper *evidence.Keeper) error {
 		kept, err := s.Sources.Errors(ctx, e.Name, maxListed)
 		if err != nil {
 			return err

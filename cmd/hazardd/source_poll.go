@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/app"
+	"github.com/hazardd/hazardd/internal/ingest/evidence"
 	"github.com/hazardd/hazardd/internal/ingest/poll"
 	"github.com/hazardd/hazardd/internal/store"
 )
@@ -38,12 +39,7 @@ func (p *sourcePollCmd) Run(ctx context.Context, c *console, g *globals) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(p.Timeout),
 		fmt.Errorf("not polled within %v: the server is busy", time.Duration(p.Timeout)))
 	defer cancel()
-	return g.withOldStore(ctx, func(s *store.Store) (err error) {
-		keeper, err := g.evidence(s, cfg)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, keeper.Close()) }()
+	return g.withEvidence(ctx, cfg, func(s *store.Store, keeper *evidence.Keeper) error {
 		poller, err := app.NewPoller(s, cfg.Known.Intake(s), keeper, cfg)
 		if err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/ingest/evidence"
 	"github.com/hazardd/hazardd/internal/ingest/poll"
 	"github.com/hazardd/hazardd/internal/ingest/why"
 	"github.com/hazardd/hazardd/internal/store"
@@ -45,12 +46,7 @@ func (w *whyCmd) Run(ctx context.Context, c *console, g *globals) error {
 			return err
 		}
 	}
-	return g.withOldStore(ctx, func(s *store.Store) (err error) {
-		keeper, err := g.evidence(s, app.Config{})
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, keeper.Close()) }()
+	return g.withEvidence(ctx, app.Config{}, func(s *store.Store, keeper *evidence.Keeper) error {
 		names, err := w.sources(ctx, known, s)
 		if err != nil {
 			return err

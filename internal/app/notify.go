@@ -12,10 +12,22 @@ import (
 	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/message"
 	"github.com/hazardd/hazardd/internal/tell/subscription"
 )
+
+// addressKey returns where the key is that encrypts addresses and second factors, and whether it is made
+// there if it is missing: not where subscriptions need the one that was lost. path is empty if there is
+// none, because nodes of a common database need a common key.
+func addressKey(ctx context.Context, s *store.Store, cfg *Config) (path string, make bool, err error) {
+	if cfg.AddressKey != "" || cfg.Database != "" || cfg.DataDir == "" {
+		return cfg.AddressKey, false, nil
+	}
+	any, err := s.Subscriptions.Any(ctx)
+	return filepath.Join(cfg.DataDir, subscription.KeyFile), !any, err
+}
 
 // newNotify creates the service that notifies subscribers. A key is only made for a store without
 // subscriptions: those of another server were encrypted with its key.
@@ -28,13 +40,9 @@ func (s *Service) newNotify(ctx context.Context) (*subscription.Service, error) 
 	c := subscription.Config{Store: s.Store, Tail: s.tail, Sender: sender, Standing: s.Auth.Standing, Org: s.org, Region: cfg.Known.outline, Authority: s.authorityOf, Counting: s.counting,
 		Links: s.linked, BaseURL: cfg.PublicURL, Storm: cfg.Storm, Confirmations: cfg.Confirmations, Now: cfg.Clock.Now, Logger: cfg.Logger,
 		Text: func(n message.Notice) string { return n.Text() }}
-	path, make := cfg.AddressKey, false
-	if path == "" && cfg.Database == "" {
-		any, err := s.Store.Subscriptions.Any(ctx)
-		if err != nil {
-			return nil, err
-		}
-		path, make = filepath.Join(cfg.DataDir, subscription.KeyFile), !any
+	path, make, err := addressKey(ctx, s.Store, cfg)
+	if err != nil {
+		return nil, err
 	}
 	if path == "" {
 		c.NoKey = "this server keeps no subscriptions: its nodes need a common key for addresses (setting address-key)"

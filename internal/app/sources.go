@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -51,7 +50,6 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/sources/usgs"
 	"github.com/hazardd/hazardd/internal/ingest/sources/vaac"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/tell/subscription"
 )
 
 // builtIn lists the sources in this program. To add a source, add a line.
@@ -553,13 +551,9 @@ func NewPoller(s *store.Store, in *fuse.Intake, keeper *evidence.Keeper, cfg Con
 // line creates.
 func NewAuth(s *store.Store, cfg Config) *auth.Service {
 	seed := func() ([]byte, error) {
-		path, make := cfg.AddressKey, false
-		if path == "" && cfg.Database == "" && cfg.DataDir != "" {
-			any, err := s.Subscriptions.Any(context.Background())
-			if err != nil {
-				return nil, err
-			}
-			path, make = filepath.Join(cfg.DataDir, subscription.KeyFile), !any // as newNotify
+		path, make, err := addressKey(context.Background(), s, &cfg)
+		if err != nil {
+			return nil, err
 		}
 		if path == "" {
 			return nil, errors.New("this server has none: its nodes need a common key (setting address-key)")

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strconv"
 
 	"github.com/google/uuid"
 
@@ -276,6 +277,19 @@ func present(tx *store.Tx, who Author, id Ref, match Match) (stored, now *hazard
 type Ref struct {
 	ID   int64 // 0 means by UUID
 	UUID uuid.UUID
+}
+
+// ParseRef reads an id, in decimal digits without leading zeros, or a UUID of 36 characters. ok is
+// false for anything else.
+func ParseRef(text string) (ref Ref, ok bool) {
+	if id, err := strconv.ParseInt(text, 10, 64); err == nil && id > 0 && strconv.FormatInt(id, 10) == text {
+		return Ref{ID: id}, true
+	}
+	id, err := uuid.Parse(text)
+	if err != nil || len(text) != 36 {
+		return Ref{}, false
+	}
+	return Ref{UUID: id}, true
 }
 
 func (r Ref) hazard(tx *store.Tx) (*hazard.Hazard, error) {

@@ -91,13 +91,15 @@ func (r *removal) spaced(text *string) (found bool) {
 	if len(r.pieces) == 0 || len(*text) < shortestPiece {
 		return false
 	}
+	in := lettersOf(*text)
 	for _, piece := range r.pieces {
 		for {
-			begin, end, ok := lettersOf(*text).find(*text, piece)
+			begin, end, ok := in.find(*text, piece)
 			if !ok {
 				break
 			}
 			*text, found = (*text)[:begin]+hazard.RedactedText+(*text)[end:], true
+			in = lettersOf(*text)
 		}
 	}
 	return found

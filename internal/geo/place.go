@@ -147,6 +147,9 @@ func (b Box) meets(o Box) bool {
 	return b.West > b.East && o.West > o.East // both contain the antimeridian; an invalid box meets nothing
 }
 
+// Contains reports whether a place lies in b.
+func (b Box) Contains(lon, lat float64) bool { return b.Holds(Box{lon, lat, lon, lat}) }
+
 // Holds reports whether all of o lies in b.
 func (b Box) Holds(o Box) bool {
 	if !(b.South <= o.South && o.North <= b.North) {

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/atlas/region"
@@ -92,8 +91,8 @@ func (a *Around) off(lon, lat float64) {
 func (a *Around) addInside(shapes []geo.Shape) {
 	box := geo.BoundsOf(shapes...)
 	var list []town.Town
-	for t := range townsBetween(box.South, box.North) {
-		if box.West <= box.East && t.Lon >= box.West && t.Lon <= box.East || box.West > box.East && (t.Lon >= box.West || t.Lon <= box.East) {
+	for t := range town.Between(box.South, box.North) {
+		if box.Contains(t.Lon, t.Lat) {
 			list = append(list, t)
 		}
 	}
@@ -121,7 +120,7 @@ func (a *Around) addInside(shapes []geo.Shape) {
 func nearOf(lon, lat float64) *Near {
 	var list []Near
 	width := nearKm / kmPerDegree / math.Max(math.Cos(lat*math.Pi/180), 0.02)
-	for t := range townsBetween(lat-nearKm/kmPerDegree, lat+nearKm/kmPerDegree) {
+	for t := range town.Between(lat-nearKm/kmPerDegree, lat+nearKm/kmPerDegree) {
 		if d := math.Abs(geo.Wrap(t.Lon - lon)); d > width {
 			continue
 		}
@@ -139,20 +138,4 @@ func nearOf(lon, lat float64) *Near {
 	best := slices.MaxFunc(list[:min(len(list), relevant)], func(x, y Near) int { return cmp.Compare(weight(x), weight(y)) })
 	best.Bearing = town.Bearing(best.Lon, best.Lat, lon, lat)
 	return &best
-}
-
-// byLatitude are all towns in ascending order of latitude, read once.
-var byLatitude = sync.OnceValue(func() []town.Town { return slices.Collect(town.Between(-90, 90)) })
-
-// townsBetween yields the towns between two latitudes.
-func townsBetween(south, north float64) func(func(town.Town) bool) {
-	return func(yield func(town.Town) bool) {
-		all := byLatitude()
-		first, _ := slices.BinarySearchFunc(all, south, func(t town.Town, at float64) int { return cmp.Compare(t.Lat, at) })
-		for _, t := range all[first:] {
-			if t.Lat > north || !yield(t) {
-				return
-			}
-		}
-	}
 }

@@ -331,7 +331,7 @@ func (m *maker) position() string {
 
 // spelled writes the names of towns within 100 km as the gazetteer has them: with their accents.
 func (m *maker) spelled(names string) string {
-	for t := range townsBetween(m.h.Latitude-nearKm/kmPerDegree, m.h.Latitude+nearKm/kmPerDegree) {
+	for t := range town.Between(m.h.Latitude-nearKm/kmPerDegree, m.h.Latitude+nearKm/kmPerDegree) {
 		folded := foldLatin(t.Name)
 		if folded != t.Name && strings.Contains(names, folded) && geo.Distance(m.h.Longitude, m.h.Latitude, t.Lon, t.Lat) < nearKm*1000 {
 			names = strings.ReplaceAll(names, folded, t.Name)

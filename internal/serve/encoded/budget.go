@@ -81,12 +81,15 @@ func (b *Budget) most(user string) int64 {
 	return b.limits.User
 }
 
+// mostOfStrangers is what all networks together may hold.
+func (b *Budget) mostOfStrangers() int64 { return max(1, b.limits.All/strangersPart) }
+
 // Take takes bytes for a request of user, or of a Network. It waits while there is too little. If that takes too
 // long, it returns a *hazard.LimitError, or ctx's error. The caller must release the share.
 func (b *Budget) Take(ctx context.Context, user string, bytes int64) (*Share, error) {
 	bytes = min(bytes, b.most(user), b.limits.All)
 	if isNetwork(user) {
-		bytes = min(bytes, max(1, b.limits.All/strangersPart))
+		bytes = min(bytes, b.mostOfStrangers())
 	}
 	b.mu.Lock()
 	if b.fits(user, bytes) { // else next would have given it to those who wait, unless they want more
@@ -131,14 +134,14 @@ func (b *Budget) refusal(user string, bytes int64) error {
 		return no("answer-bytes-address", hazard.LimitShare, "other requests without an account from your address hold %d MiB of answers that are being made or read, the most that an address may; read them, or log in", most)
 	case over:
 		return no("answer-bytes-user", hazard.LimitShare, "your other requests hold %d MiB of answers that are being made or read, the most that a user may; read them, or send fewer at once", most)
-	case isNetwork(user) && b.strangers+bytes > b.limits.All/strangersPart:
-		return no("answer-bytes-public", hazard.LimitCapacity, "answers of %d MiB are being made or read without an account, the most that this server holds at once; ask again, or log in", b.limits.All/strangersPart)
+	case isNetwork(user) && b.strangers+bytes > b.mostOfStrangers():
+		return no("answer-bytes-public", hazard.LimitCapacity, "answers of %d MiB are being made or read without an account, the most that this server holds at once; ask again, or log in", b.mostOfStrangers())
 	}
 	return no("answer-bytes", hazard.LimitCapacity, "answers of %d MiB are being made or read, the most that this server holds at once; ask again", b.limits.All)
 }
 
 func (b *Budget) fits(user string, bytes int64) bool {
-	if isNetwork(user) && b.strangers+bytes > max(1, b.limits.All/strangersPart) {
+	if isNetwork(user) && b.strangers+bytes > b.mostOfStrangers() {
 		return false
 	}
 	return b.held+bytes <= b.limits.All && b.users[user]+bytes <= b.most(user)

@@ -38,13 +38,9 @@ func windsAt(shapes []hazard.Shape, now hazard.Instant, most int) []windAt {
 		}
 		box := geo.BoundsOf(area)
 		for t := range town.Between(box.South, box.North) {
-			inside := t.Lon >= box.West && t.Lon <= box.East
-			if box.West > box.East {
-				inside = t.Lon >= box.West || t.Lon <= box.East
-			}
 			k := key{t.Name, t.Lon, t.Lat}
 			had, ok := worst[k]
-			if !inside || ok && (had.Band.Value > s.Band.Value || had.Band.Value == s.Band.Value && had.By <= s.From) || !geo.Intersects(geo.Place(t.Lon, t.Lat), area) {
+			if !box.Contains(t.Lon, t.Lat) || ok && (had.Band.Value > s.Band.Value || had.Band.Value == s.Band.Value && had.By <= s.From) || !geo.Intersects(geo.Place(t.Lon, t.Lat), area) {
 				continue
 			}
 			worst[k] = windAt{t, s.From, *s.Band}

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/edit"
 )
@@ -32,13 +31,11 @@ func UnknownID(what, id string, known []string) error {
 // PathRef parses an id or a UUID in the path.
 func PathRef(r *http.Request, name string) (edit.Ref, error) {
 	text := r.PathValue(name)
-	if id, err := strconv.ParseInt(text, 10, 64); err == nil && id > 0 && strconv.FormatInt(id, 10) == text {
-		return edit.Ref{ID: id}, nil
+	ref, ok := edit.ParseRef(text)
+	if !ok {
+		return ref, BadParameter(name+"-id", "%q is neither a number (1, 2, 3 …) nor a uuid", text)
 	}
-	if id, err := uuid.Parse(text); err == nil && len(text) == 36 {
-		return edit.Ref{UUID: id}, nil
-	}
-	return edit.Ref{}, BadParameter(name+"-id", "%q is neither a number (1, 2, 3 …) nor a uuid", text)
+	return ref, nil
 }
 
 // NoQuery refuses all parameters. If an unknown filter were ignored, the client would mistake all

@@ -34,7 +34,6 @@ type namedView struct {
 }
 
 // withNames returns v itself if it holds no login.
-
 func (v *View) withNames(n hazard.Names, names uint64) *View {
 	t := &View{number: v.number, at: v.at, digits: v.digits, list: make([]*entry, len(v.list)), byID: make(map[int64]*entry, len(v.byID)),
 		byUUID: make(map[uuid.UUID]*entry, len(v.byUUID)), product: make(map[int64]*hazard.Product, len(v.product)), restricted: v.restricted, nextEnd: v.nextEnd,
