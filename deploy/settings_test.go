@@ -214,7 +214,7 @@ func TestTheSitesOfOneNodeAreAccepted(t *testing.T) {
 	t.Run("Caddy", func(t *testing.T) {
 		caddy, err := exec.LookPath("caddy")
 		if err != nil {
-			t.Skip("needs caddy")
+			t.Skip("needs caddy (Debian's package caddy), which .ci/needs installs")
 		}
 		file := filepath.Join(nginx.Root(t), "deploy/Caddyfile")
 		if out, err := exec.CommandContext(t.Context(), caddy, "validate", "--adapter", "caddyfile", "--config", file).CombinedOutput(); err != nil {

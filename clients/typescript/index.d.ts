@@ -128,7 +128,7 @@ export class Client {
   patchHazard(hazard: string | number, fields: Record<string, unknown>, call?: Call): Promise<Hazard>;
   /** Ends a hazard, as it is over. */
   endHazard(hazard: string | number, call?: Call): Promise<Hazard>;
-  /** Withdraws a hazard that was false; everybody is told so, and why. */
+  /** Withdraws a hazard that was false. All who were told of it get the reason. */
   retractHazard(hazard: string | number, reason: string, call?: Call): Promise<Hazard>;
   /** Makes a folder, a text or a link of a hazard. */
   createProduct(hazard: string | number, fields: Partial<Product>, call?: Call): Promise<Product>;

@@ -198,7 +198,7 @@ func (k *correctCmd) Run(ctx context.Context, c *console) error {
 
 type endCmd struct {
 	Hazard  string `arg:"" help:"Hazard: its number or uuid."`
-	False   string `placeholder:"REASON" help:"It was a false alarm: say why. Everybody is told that it was false."`
+	False   string `placeholder:"REASON" help:"It was a false alarm, and why. All who were told of it are told that it was false."`
 	IfMatch string `placeholder:"ETAG" help:"End it only if this is its ETag, so that nobody else has changed it."`
 	editFlags
 }

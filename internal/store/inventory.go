@@ -83,7 +83,7 @@ var textColumns = map[string]map[string]Holding{
 	"searchable":    {"type_id": other("fixed words"), "category_id": other("fixed words"), "source": other("the name of a source")},
 	"hazard_values": {"quantity": other("fixed words"), "type_id": other("fixed words")},
 	// "words" in PostgreSQL; in SQLite the columns and the two hidden ones of a full-text table
-	"hazard_words": {"words": text("written anew with the present state; the pages with removed words are merged away"), "name": text("the same"), "description": text("the same")},
+	"hazard_words": {"words": text("written again with the present state; the pages with removed words are merged away"), "name": text("the same"), "description": text("the same")},
 }
 
 func text(how string) Holding   { return Holding{Text: how} }
@@ -100,8 +100,8 @@ var besideTables = []Holding{
 	{Place: "files/", Text: "the file of a product is removed unless another product has the same"},
 	{Place: "evidence/", Text: "payloads of its sources that hold the text are removed whole; their receipts stay"},
 	{Place: "pictures/", Text: "the picture of a product is removed within a minute"},
-	{Place: "the continuous backup", Text: "begins anew, and then removes all that it held before: no earlier moment can be restored"},
-	{Place: "memory: the view, encoded answers, tiles, published messages, recent changes", Text: "made anew from the log, on all nodes"},
+	{Place: "the continuous backup", Text: "starts again, then removes all that it held before: no earlier moment can be restored"},
+	{Place: "memory: the view, encoded answers, tiles, published messages, recent changes", Text: "made again from the log, on all nodes"},
 	{Place: "exports of hazards, feeds, CAP messages", Text: "made from the log whenever they are asked for"},
 }
 

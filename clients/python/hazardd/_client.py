@@ -157,7 +157,7 @@ class Client:
         return self.patch_hazard(hazard, status="E")
 
     def retract_hazard(self, hazard: str | int, reason: str) -> dict[str, Any]:
-        """Withdraws a hazard that was false; everybody is told so, and why."""
+        """Withdraws a hazard that was false. All who were told of it get the reason."""
         return self._write("POST", _path("hazards", hazard, "retract"), {"reason": reason})
 
     def create_product(self, hazard: str | int, **fields: Any) -> dict[str, Any]:
