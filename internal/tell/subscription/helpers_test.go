@@ -130,28 +130,38 @@ func (b *bed) run(s *Service) (stop func()) {
 }
 
 // save writes a state of a hazard. f changes the existing or a new state.
-func (b *bed) save(id int64, f func(*hazard.Hazard)) *hazard.Hazard {
+func (b *bed) save(id int64, f func(*hazard.Hazard)) (h *hazard.Hazard) {
 	b.t.Helper()
-	var h *hazard.Hazard
-	_, err := b.store.Write(b.t.Context(), now(), store.Origin{Admin: true}, func(tx *store.Tx) error {
-		var before *hazard.Hazard
-		h = &hazard.Hazard{UUID: uuid.New(), Name: "Flood - Boston", Type: hazard.Flood, Severity: hazard.Watch, Category: hazard.Event,
-			Status: hazard.Active, Longitude: -71.06, Latitude: 42.36, OrgID: -1, Created: now()}
-		if id > 0 {
-			var err error
-			if before, err = tx.Hazard(id); err != nil {
-				return err
-			}
-			h = new(*before)
-		}
-		h.LastUpdate = now()
-		f(h)
-		return tx.SaveHazard(h, before)
+	b.write(func(tx *store.Tx) (err error) {
+		h, err = saveIn(tx, id, f)
+		return err
 	})
-	if err != nil {
+	return h
+}
+
+// write makes changes in one transaction, as an editor's merge does.
+func (b *bed) write(f func(*store.Tx) error) {
+	b.t.Helper()
+	if _, err := b.store.Write(b.t.Context(), now(), store.Origin{Admin: true}, f); err != nil {
 		b.t.Fatal(err)
 	}
-	return h
+}
+
+// saveIn makes a hazard, or changes the one with that id.
+func saveIn(tx *store.Tx, id int64, f func(*hazard.Hazard)) (*hazard.Hazard, error) {
+	var before *hazard.Hazard
+	h := &hazard.Hazard{UUID: uuid.New(), Name: "Flood - Boston", Type: hazard.Flood, Severity: hazard.Watch, Category: hazard.Event,
+		Status: hazard.Active, Longitude: -71.06, Latitude: 42.36, OrgID: -1, Created: now()}
+	if id > 0 {
+		var err error
+		if before, err = tx.Hazard(id); err != nil {
+			return nil, err
+		}
+		h = new(*before)
+	}
+	h.LastUpdate = now()
+	f(h)
+	return h, tx.SaveHazard(h, before)
 }
 
 func (b *bed) flood() *hazard.Hazard { return b.save(0, func(*hazard.Hazard) {}) }

@@ -306,10 +306,15 @@ func TestAMergeTellsNobodyTwice(t *testing.T) {
 		two := b.save(0, func(h *hazard.Hazard) { h.Longitude = 100 })
 		settle(2 * time.Second)
 		b.want("https://a.example/x", "first")
-		b.save(one.ID, func(h *hazard.Hazard) {
-			h.Status, h.Reason, h.Successor, h.End = hazard.Expired, hazard.EndMerged, two.UUID, now()
+		b.write(func(tx *store.Tx) error {
+			_, err := saveIn(tx, one.ID, func(h *hazard.Hazard) {
+				h.Status, h.Reason, h.Successor, h.End = hazard.Expired, hazard.EndMerged, two.UUID, now()
+			})
+			if err == nil {
+				_, err = saveIn(tx, two.ID, func(h *hazard.Hazard) { h.Longitude = -71.06 })
+			}
+			return err
 		})
-		b.save(two.ID, func(h *hazard.Hazard) { h.Longitude = -71.06 })
 		settle(time.Minute)
 		b.want("https://a.example/x", "first")
 		b.save(two.ID, over(hazard.EndAllClear))
