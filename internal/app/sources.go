@@ -30,6 +30,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/sources/calfire"
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 	"github.com/hazardd/hazardd/internal/ingest/sources/copernicus"
+	"github.com/hazardd/hazardd/internal/ingest/sources/eafloods"
 	"github.com/hazardd/hazardd/internal/ingest/sources/emsc"
 	"github.com/hazardd/hazardd/internal/ingest/sources/eonet"
 	"github.com/hazardd/hazardd/internal/ingest/sources/gdacs"
@@ -49,6 +50,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/sources/tsunami"
 	"github.com/hazardd/hazardd/internal/ingest/sources/usgs"
 	"github.com/hazardd/hazardd/internal/ingest/sources/vaac"
+	"github.com/hazardd/hazardd/internal/ingest/sources/vigicrues"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -74,6 +76,8 @@ var builtIn = []func() source.Source{
 	nifc.Source,
 	nswrfs.Source,
 	calfire.Source,
+	eafloods.Source,
+	vigicrues.Source,
 	copernicus.Source,
 }
 
