@@ -112,6 +112,9 @@ func (c *channels) openFolder(folder string, targets outbound.Targets) error {
 	return nil
 }
 
+// person reports whether the addresses of an HTTP channel are those of persons.
+func (c *channels) person(name string) bool { return c.web != nil && c.web.Person(name) }
+
 // offered returns the channels that subscribers can choose.
 func (c *channels) offered() admin.Channels {
 	out := admin.Channels{Email: c.mail != nil}

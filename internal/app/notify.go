@@ -39,7 +39,8 @@ func (s *Service) newNotify(ctx context.Context) (*subscription.Service, error) 
 	}
 	c := subscription.Config{Store: s.Store, Tail: s.tail, Sender: sender, Standing: s.Auth.Standing, Org: s.org, Region: cfg.Known.outline, Authority: s.authorityOf, Counting: s.counting,
 		Links: s.linked, BaseURL: cfg.PublicURL, Storm: cfg.Storm, Confirmations: cfg.Confirmations, Now: cfg.Clock.Now, Logger: cfg.Logger,
-		Text: func(n message.Notice) string { return n.Text() }}
+		Person: s.channels.person,
+		Text:   func(n message.Notice) string { return n.Text() }}
 	path, make, err := addressKey(ctx, s.Store, cfg)
 	if err != nil {
 		return nil, err

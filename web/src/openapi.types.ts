@@ -1901,8 +1901,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Make a subscription
-         * @description It gets messages about changes from now on. Of `where`, one place is enough; without `where` it is the whole world. An address of email is used once whoever has it has confirmed it;
-         *     one that you have confirmed before, and one of which an admin says `"confirmed": true`, at once. Channels of kind `http` take the role editor.
+         * @description It gets messages about changes from now on. Of `where`, one place is enough; without `where` it is the whole world. An address of a person is used once its owner has confirmed
+         *     it: email by a link, a telephone number by a code that you give as `code` in `PATCH /subscriptions/{subscription}`; one that you have confirmed before, and one of which an admin says `"confirmed": true`, at once. Channels of kind `http` take the role editor.
          *     Where the server is public, people without an account may make one: with `where` and an address of email, which is confirmed within 48 hours or forgotten.
          *     409: this server has no key for addresses, or no public address to confirm at.
          */
@@ -7189,6 +7189,8 @@ export interface components {
             readonly status?: "active" | "paused";
             /** @description By an admin: the addresses need no confirmation. */
             readonly confirmed?: boolean;
+            /** @description Only in a change: the six digits that a new telephone number got. Five wrong ones make the code void; giving the channels again sends another. */
+            readonly code?: string;
         };
         readonly SubscriptionPatch: {
             /** @description One line. */
@@ -7232,6 +7234,8 @@ export interface components {
             readonly status?: "active" | "paused";
             /** @description By an admin: the addresses need no confirmation. */
             readonly confirmed?: boolean;
+            /** @description Only in a change: the six digits that a new telephone number got. Five wrong ones make the code void; giving the channels again sends another. */
+            readonly code?: string;
         };
         /**
          * @example {

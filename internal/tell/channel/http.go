@@ -45,6 +45,8 @@ type Recipe struct {
 	Body    string            `yaml:"body"`
 	Gone    []int             `yaml:"gone"` // statuses that mean that the address is dead
 	Needs   []string          `yaml:"needs"`
+	// Person means that an address is a person's, who must agree before messages come, as with email.
+	Person *bool `yaml:"person"`
 
 	// Only in the operator's recipes.
 	Server     string            `yaml:"server"`
@@ -178,6 +180,12 @@ func (w *Web) Names() map[string]string {
 	return names
 }
 
+// Person reports whether the addresses of a channel are those of persons.
+func (w *Web) Person(name string) bool {
+	s := w.services[name]
+	return s != nil && s.Person != nil && *s.Person
+}
+
 // Close closes idle connections.
 func (w *Web) Close() { w.clients.Close() }
 
@@ -255,6 +263,9 @@ func (r Recipe) over(base Recipe) Recipe {
 	}
 	if r.Gone != nil {
 		out.Gone = r.Gone
+	}
+	if r.Person != nil {
+		out.Person = r.Person
 	}
 	if r.Headers != nil {
 		out.Headers = map[string]string{}

@@ -1,6 +1,12 @@
 package channel
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
+
+// telephone is a number by E.164, whatever service sends to it.
+var telephone = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 
 // dotless are the providers that ignore dots before the @, with the name of the provider's inboxes.
 var dotless = map[string]string{"gmail.com": "gmail.com", "googlemail.com": "gmail.com"}
@@ -9,6 +15,9 @@ var dotless = map[string]string{"gmail.com": "gmail.com", "googlemail.com": "gma
 // either case, a tag after "+", dots at providers that ignore them, and a dot at the end of the domain
 // make no other inbox. It is for counting only: messages go to the address as it was given.
 func Inbox(a Address) string {
+	if telephone.MatchString(a.To) {
+		return "telephone\x00" + a.To
+	}
 	if a.Kind != Email {
 		return a.Kind + "\x00" + a.Template + "\x00" + a.To
 	}

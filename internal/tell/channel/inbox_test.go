@@ -24,6 +24,9 @@ func TestInboxesOfOnePersonAreOne(t *testing.T) {
 			t.Errorf("%s and %s: %q and %q", tt.a, tt.b, a, b)
 		}
 	}
+	if channel.Inbox(channel.Address{Kind: channel.HTTP, Template: "sms", To: "+15551234567"}) != channel.Inbox(channel.Address{Kind: channel.HTTP, Template: "signal", To: "+15551234567"}) {
+		t.Error("a telephone number is one, whatever service sends to it")
+	}
 	if channel.Inbox(channel.Address{Kind: channel.HTTP, To: "A"}) == channel.Inbox(channel.Address{Kind: channel.HTTP, To: "a"}) {
 		t.Error("a chat is none of an inbox")
 	}

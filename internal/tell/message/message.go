@@ -29,7 +29,7 @@ const (
 	Correction Kind = "correction" // an earlier message was wrong
 	Summary    Kind = "summary"    // many hazards at once (a storm)
 	Digest     Kind = "digest"     // the messages of a day or a week, if the subscription wants that
-	Confirm    Kind = "confirm"    // asks whether the address wants messages; Link confirms
+	Confirm    Kind = "confirm"    // asks whether the address wants messages; Link or Code confirms
 	Test       Kind = "test"       // shows that a channel works
 )
 
@@ -63,6 +63,8 @@ type Notice struct {
 	// for Confirm the page that confirms. Manage is the page of the subscription. Unsubscribe ends it by
 	// one POST (RFC 8058), and asks on GET.
 	Link, Manage, Unsubscribe string
+	// Code confirms an address that can get no link, in a Confirm; the owner of the subscription enters it.
+	Code string
 }
 
 // Item is a hazard in a message.

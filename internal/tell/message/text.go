@@ -90,6 +90,8 @@ func (n *Notice) Line(limit int) string {
 	parts := []string{w.first + w.place()}
 	link := ""
 	switch {
+	case n.Code != "":
+		parts = w.intro
 	case n.Kind == Confirm:
 		parts, link = append(parts, w.intro...), w.button[1]
 	case len(w.items) == 1:

@@ -104,6 +104,10 @@ func (n *Notice) write() *letter {
 	}
 	switch n.Kind {
 	case Confirm:
+		if n.Code != "" {
+			w.intro = []string{w.say("confirmCode", "code", n.Code)}
+			return w
+		}
 		w.intro = []string{w.say("confirmText")}
 		w.button = [2]string{w.say("confirm"), safe(n.Link)}
 		w.foot = []string{w.say("confirmIgnore")}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/message"
 )
 
@@ -52,6 +53,10 @@ func (s *Service) compose(sub *subscription, c *Channel, list []delivery, more i
 	}
 	if late := time.Duration(now-since) * time.Millisecond; late > lateAfter && kind != message.Confirm && kind != message.Digest {
 		n.Late = late
+	}
+	if kind == message.Confirm && c.Kind == channel.HTTP {
+		n.Code = s.Key.code(sub.ID, c)
+		return n
 	}
 	if s.Links {
 		link := func(purpose string, until hazard.Instant) string {

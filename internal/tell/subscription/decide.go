@@ -18,6 +18,7 @@ import (
 // plan is what is decided about everything that waits for a mailbox.
 type plan struct {
 	box       store.Mailbox
+	burst     burstKey
 	updates   []store.NoticeUpdate
 	told      []store.Told
 	postponed hazard.Instant // nothing is sent before; 0: something may be

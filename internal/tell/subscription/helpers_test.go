@@ -262,3 +262,9 @@ func settle(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
+
+// isA reports whether an error is of a type.
+func isA[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}

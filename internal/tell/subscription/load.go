@@ -16,10 +16,10 @@ import (
 // maxRows is how many notices one message can include.
 const maxRows = 1000
 
-// plan decides what is sent to a mailbox now, and what becomes of all else that waits for it. b is
-// what it was sent recently.
-func (s *Service) plan(ctx context.Context, box store.Mailbox, b burst) (*plan, error) {
-	p, now := &plan{box: box}, hazard.At(s.Now())
+// plan decides what is sent to a mailbox now, and what becomes of all else that waits for it. bursts
+// is what was sent recently.
+func (s *Service) plan(ctx context.Context, box store.Mailbox, bursts map[burstKey]burst) (*plan, error) {
+	p, now := &plan{box: box, burst: burstKey{Mailbox: box}}, hazard.At(s.Now())
 	rows, err := s.Store.Notices.Waiting(ctx, box, maxRows)
 	if err != nil || len(rows) == 0 {
 		return p, err
@@ -35,7 +35,10 @@ func (s *Service) plan(ctx context.Context, box store.Mailbox, b burst) (*plan, 
 	if err != nil {
 		return nil, err
 	}
-	r := &recipient{box: box, sub: sub, ownerActive: true, counting: s.Counting(), storm: s.Storm, burst: b}
+	if c := sub.channel(box.Channel); c != nil && s.ofPerson(c) {
+		p.burst = burstKey{stamp: c.Stamp} // of all subscriptions with this address
+	}
+	r := &recipient{box: box, sub: sub, ownerActive: true, counting: s.Counting(), storm: s.Storm, burst: bursts[p.burst]}
 	if sub.Owner != "" {
 		_, _, r.ownerActive = s.Standing(sub.Owner)
 	}

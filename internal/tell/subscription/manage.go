@@ -3,11 +3,13 @@ package subscription
 import (
 	"cmp"
 	"context"
+	"crypto/hmac"
 	"errors"
 	"fmt"
 	"math"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -203,6 +205,9 @@ func (s *Service) mayMake(who tell.Author, r *request, sub *subscription, err er
 	if who.Caller == nil && !sub.followsWithConsent() && len(sub.Channels) > 0 && !slices.ContainsFunc(sub.Channels, func(c Channel) bool { return c.Kind == channel.Email }) {
 		bad.Add("channels", "expected an address of email among them, which confirms the subscription; or log in")
 	}
+	if r.Code != nil && sub.Version == 0 {
+		bad.Add("code", "nothing was sent yet: expected only in a change of a subscription")
+	}
 	if err := bad.Err(); err != nil {
 		return err
 	}
@@ -220,7 +225,7 @@ func (s *Service) mayMake(who tell.Author, r *request, sub *subscription, err er
 func (s *Service) settle(ctx context.Context, who tell.Author, sub *subscription, fresh []string, confirmed bool, now hazard.Instant) (ask []store.Notice, err error) {
 	for _, id := range fresh {
 		c := sub.channel(id)
-		sure := confirmed || c.Kind != channel.Email
+		sure := confirmed || !s.ofPerson(c)
 		if !sure && who.Caller != nil {
 			if sure, err = s.confirmedBefore(ctx, sub.Owner, c.Stamp); err != nil {
 				return nil, err
@@ -231,7 +236,8 @@ func (s *Service) settle(ctx context.Context, who tell.Author, sub *subscription
 			c.Status, c.Confirmed = Active, now
 			continue
 		}
-		if !s.Links {
+		byCode := c.Kind == channel.HTTP
+		if !byCode && !s.Links {
 			return nil, fmt.Errorf("%w: this server cannot ask for a confirmation, since it has no public address (setting public-url); an admin may set confirmed", hazard.ErrConflict)
 		}
 		full, err := s.Store.Notices.MayAsk(ctx, s.askShares(who, c), now.Add(-confirmPeriod), now)
@@ -239,6 +245,9 @@ func (s *Service) settle(ctx context.Context, who tell.Author, sub *subscription
 			return nil, err
 		}
 		c.Status = Unconfirmed
+		if byCode && full == "" && !c.awaitsCode(now) {
+			c.Asked, c.Tries = now, 0
+		}
 		if full == inboxShare && who.Caller == nil {
 			continue // whether others have asked for this address is nothing that a stranger learns
 		}
@@ -305,7 +314,49 @@ func (s *Service) Patch(ctx context.Context, who tell.Author, id string, body []
 	if err != nil {
 		return Subscription{}, err
 	}
+	if r.Code != nil {
+		if err := s.confirmByCode(ctx, who, id, *r.Code, now); err != nil {
+			return Subscription{}, err
+		}
+		if sub, err = s.find(ctx, who, id); err != nil {
+			return Subscription{}, err
+		}
+	}
 	return s.patch(ctx, who, sub, r, now, sub.Owner == who.Name)
+}
+
+// confirmByCode activates the channel that the code was sent to. A wrong one counts for each channel
+// that waits for a code, also when the rest of the request is refused.
+func (s *Service) confirmByCode(ctx context.Context, who tell.Author, id, code string, now hazard.Instant) error {
+	found, waits := false, false
+	code = strings.Join(strings.Fields(code), "")
+	err := s.alter(ctx, id, who.Audit("subscription.confirm", id, "by code", now), nil, func(sub *subscription) {
+		for i := range sub.Channels {
+			c := &sub.Channels[i]
+			if found || !c.awaitsCode(now) {
+				continue
+			}
+			waits = true
+			if found = hmac.Equal([]byte(s.Key.code(id, c)), []byte(code)); found {
+				c.Status, c.Confirmed, c.Asked, c.Tries = Active, now, 0, 0
+			}
+		}
+		for i := range sub.Channels {
+			if c := &sub.Channels[i]; !found && c.awaitsCode(now) {
+				c.Tries++
+			}
+		}
+	})
+	if err != nil || found {
+		return err
+	}
+	bad := &hazard.InvalidError{}
+	if waits {
+		bad.Add("code", "not the code that was sent to the address; after %d wrong ones it is void, and giving the channels again sends another", maxTries)
+	} else {
+		bad.Add("code", "no code waits: it was used, is older than %d hours or was wrong %d times; giving the channels again sends another", int(confirmLife.Hours()), maxTries)
+	}
+	return bad.Err()
 }
 
 // Change holds the changes possible through a message's link; nil leaves a field unchanged.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -101,6 +102,153 @@ func TestAStormIsOneSummary(t *testing.T) {
 		}
 		settle(5 * time.Minute)
 		b.want("https://a.example/x", "first", "first", "first", "first", "first", "summary of 35", "summary of 15")
+	})
+}
+
+// An address of each kind gets nothing before its owner has agreed, where it is a person's: email by a
+// link, a telephone number by a code (finding S6). An address of the operator needs no agreement, nor
+// does a browser, which was asked by itself.
+func TestAnAddressOfAPersonAgreesFirst(t *testing.T) {
+	for _, tt := range []struct{ kind, template, to, by string }{
+		{"email", "", "ann@example.org", "link"},
+		{"http", "sms", "+15551234567", "code"},
+		{"http", "twilio", "+15551234568", "code"},
+		{"http", "signal", "+15551234569", "code"},
+		{"http", "telegram", "4711", ""},
+		{"http", "slack", "https://hooks.slack.example/x", ""},
+		{"webpush", "", `{"endpoint":"https://push.example/x","keys":{"p256dh":"","auth":""}}`, ""},
+	} {
+		t.Run(tt.kind+tt.template, func(t *testing.T) {
+			bubble(t, func(t *testing.T, b *bed) {
+				recipes, err := channel.Ready()
+				if err != nil {
+					t.Fatal(err)
+				}
+				b.svc.Person = func(template string) bool { p := recipes[template].Person; return p != nil && *p }
+				to, _ := json.Marshal(tt.to)
+				made := b.subscribe("ann", fmt.Sprintf(`"where":{"points":[{"lon":-71.06,"lat":42.36,"radius_km":50}]},"channels":[{"kind":%q,"template":%q,"to":%s}]`, tt.kind, tt.template, to))
+				defer b.run(b.svc)()
+				settle(time.Minute)
+				b.flood()
+				settle(time.Minute)
+				if tt.by == "" {
+					b.want(tt.to, "first")
+					return
+				}
+				b.want(tt.to, "confirm")
+				asked := b.net.to(tt.to)[0].n
+				_, token, _ := strings.Cut(asked.Link, "token=")
+				if (token != "") != (tt.by == "link") || (asked.Code != "") != (tt.by == "code") {
+					t.Fatalf("asked by link %q, code %q; want the %s", asked.Link, asked.Code, tt.by)
+				}
+				if tt.by == "code" {
+					_, err = b.svc.Patch(t.Context(), b.author("ann"), made.ID, []byte(`{"code":"`+asked.Code+`"}`), now())
+				} else {
+					err = b.svc.Confirm(t.Context(), tell.Author{}, token, now())
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				b.flood()
+				settle(time.Minute)
+				b.want(tt.to, "confirm", "first")
+			})
+		})
+	}
+}
+
+// However many subscriptions send to a telephone number, it gets no more messages in a storm than one
+// would send, nor more codes (finding S6).
+func TestAStormOfATelephoneNumber(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.svc.Person = func(template string) bool { return template == "sms" }
+		const number = "+15551234567"
+		sms := `"where":{"points":[{"lon":-71.06,"lat":42.36,"radius_km":50}]},"channels":[{"kind":"http","template":"sms","to":"` + number + `"}]`
+		one := b.subscribe("ann", sms)
+		stop := b.run(b.svc)
+		defer stop()
+		settle(time.Minute)
+		if _, err := b.svc.Patch(t.Context(), b.author("ann"), one.ID, []byte(`{"code":"`+b.net.to(number)[0].n.Code+`"}`), now()); err != nil {
+			t.Fatal(err)
+		}
+		for range 9 {
+			b.subscribe("ann", sms) // confirmed before
+		}
+		b.subscribe("root", sms) // not by this user
+		settle(time.Minute)
+		b.want(number, "confirm", "confirm")
+		for range 3 {
+			b.flood()
+		}
+		settle(50 * time.Second)
+		if got := len(b.net.to(number)) - 2; got > 6 {
+			t.Errorf("%d messages to one number in a minute, of 10 subscriptions: %q", got, b.net.kinds(number))
+		}
+		b.subscribe("root", sms)
+		_, err := b.svc.Create(t.Context(), b.author("root"), []byte("{"+strings.Replace(sms, "sms", "pager", 1)+"}"), now())
+		if b.svc.Person = func(string) bool { return true }; err != nil {
+			t.Error(err)
+		}
+		if _, err = b.svc.Create(t.Context(), b.author("root"), []byte("{"+strings.Replace(sms, "sms", "signal", 1)+"}"), now()); !isA[*hazard.LimitError](err) {
+			t.Errorf("a fourth code to one number in a day, over another service: %v", err)
+		}
+	})
+}
+
+// A wrong code counts, also when the request has other faults; after five no code is taken, and giving
+// the channels again sends another one.
+func TestACodeIsNotGuessed(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.svc.Person = func(string) bool { return true }
+		const number, channels = "+15551234567", `"channels":[{"kind":"http","template":"sms","to":"+15551234567"}]`
+		id := b.subscribe("ann", channels).ID
+		if _, err := b.svc.Create(t.Context(), b.author("ann"), []byte(`{"code":"123456",`+channels+`}`), now()); !isA[*hazard.InvalidError](err) {
+			t.Errorf("a code before any was sent: %v", err)
+		}
+		stop := b.run(b.svc)
+		defer stop()
+		settle(time.Minute)
+		patch := func(body string) error {
+			_, err := b.svc.Patch(t.Context(), b.author("ann"), id, []byte(body), now())
+			return err
+		}
+		code := b.net.to(number)[0].n.Code
+		wrong := "000000"
+		if code == wrong {
+			wrong = "000001"
+		}
+		if err := patch(`{"name":"x",` + channels + `}`); err != nil { // saved once more: the same code again
+			t.Fatal(err)
+		}
+		settle(time.Minute)
+		if got := b.net.to(number); len(got) != 2 || got[1].n.Code != code {
+			t.Errorf("saving again sent %d messages", len(got))
+		}
+		for range maxTries {
+			if err := patch(`{"code":"` + wrong + `","digest":"never"}`); !isA[*hazard.InvalidError](err) {
+				t.Errorf("a wrong code: %v", err)
+			}
+		}
+		if err := patch(`{"code":"` + code + `"}`); !isA[*hazard.InvalidError](err) {
+			t.Errorf("the right code after %d wrong ones: %v", maxTries, err)
+		}
+		settle(time.Minute)
+		if err := patch(`{` + channels + `}`); err != nil {
+			t.Fatal(err)
+		}
+		settle(time.Minute)
+		got := b.net.to(number)
+		again := got[len(got)-1].n.Code
+		if again == code {
+			t.Error("the void code was sent again")
+		}
+		if err := patch(`{"code":" ` + again[:3] + " " + again[3:] + `",` + channels + `}`); err != nil {
+			t.Errorf("the new code, with a space: %v", err)
+		}
+		settle(time.Minute)
+		if list := b.net.to(number); len(list) != 3 {
+			t.Errorf("%d messages, want 3 with codes: %q", len(list), b.net.kinds(number))
+		}
 	})
 }
 

@@ -90,6 +90,16 @@ type Channel struct {
 	Status    ChannelStatus  `json:"status"`
 	Reason    string         `json:"reason,omitzero"`
 	Confirmed hazard.Instant `json:"confirmed,omitzero"` // when
+	Asked     hazard.Instant `json:"asked,omitzero"`     // when a code was sent; later ones are the same until it is void
+	Tries     int            `json:"tries,omitzero"`     // wrong codes since then
+}
+
+// maxTries is how many wrong codes make a code void.
+const maxTries = 5
+
+// awaitsCode reports whether a code that was sent to the address of a channel still confirms it.
+func (c *Channel) awaitsCode(now hazard.Instant) bool {
+	return c.Status == Unconfirmed && c.Asked > 0 && c.Asked.Add(confirmLife) > now && c.Tries < maxTries
 }
 
 // kept is the stored form of a subscription, except for its addresses.
@@ -233,6 +243,7 @@ type request struct {
 	Digest     *Digest         `json:"digest"`
 	Status     *string         `json:"status"`
 	Confirmed  *bool           `json:"confirmed"` // for admins: all channels are
+	Code       *string         `json:"code"`      // that was sent to a new address
 }
 
 type askedChannel struct {

@@ -8,6 +8,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -127,6 +128,14 @@ func (k *Key) sign(purpose, id, channel, stamp string, until hazard.Instant) str
 	mac := hmac.New(sha256.New, k.mac)
 	mac.Write([]byte("token\x00" + payload))
 	return payload + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:18])
+}
+
+// code returns the six digits that confirm the address of a channel: the same while it is asked for the
+// same time. Six digits are enough because maxTries bounds how many are tried.
+func (k *Key) code(id string, c *Channel) string {
+	mac := hmac.New(sha256.New, k.mac)
+	fmt.Fprintf(mac, "code\x00%s.%s.%s.%d", id, c.ID, c.Stamp, c.Asked)
+	return fmt.Sprintf("%06d", binary.BigEndian.Uint64(mac.Sum(nil))%1_000_000)
 }
 
 // errToken refuses a token.

@@ -42,8 +42,15 @@ type sender struct {
 	*Service
 	name   string
 	lease  tell.Lease
-	bursts map[store.Mailbox]burst
+	bursts map[burstKey]burst
 	swept  time.Time // of bursts
+}
+
+// burstKey is what the limit of a storm counts together: an address of a person in all its
+// subscriptions, or a mailbox.
+type burstKey struct {
+	store.Mailbox
+	stamp string // keyed hash of the address
 }
 
 // burst is what a mailbox was sent recently. The zero burst is empty.
@@ -59,6 +66,15 @@ func (b burst) recent(now time.Time) []time.Time {
 		list = list[1:]
 	}
 	return list
+}
+
+// and returns b with one more message.
+func (b burst) and(kind message.Kind, now time.Time) burst {
+	b.times = append(b.recent(now), now)
+	if kind == message.Summary {
+		b.summary = now
+	}
+	return b
 }
 
 // free returns when the next summary may be sent: so long after the last one, and so long after the
@@ -99,9 +115,9 @@ func (s *sender) Prepare(ctx context.Context, h *tell.Health, _ int, busy map[st
 func (s *sender) prepare(ctx context.Context, now time.Time, limit int, busy map[store.Mailbox]bool) (plans []*plan, more bool, err error) {
 	if now.Sub(s.swept) > time.Minute {
 		s.swept = now
-		for box, b := range s.bursts {
+		for key, b := range s.bursts {
 			if len(b.recent(now)) == 0 && now.Sub(b.summary) > time.Minute {
-				delete(s.bursts, box)
+				delete(s.bursts, key)
 			}
 		}
 	}
@@ -119,7 +135,7 @@ func (s *sender) prepare(ctx context.Context, now time.Time, limit int, busy map
 			break
 		}
 		seen[box] = true
-		p, err := s.plan(ctx, box, s.bursts[box])
+		p, err := s.plan(ctx, box, s.bursts)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, false, err
@@ -134,6 +150,7 @@ func (s *sender) prepare(ctx context.Context, now time.Time, limit int, busy map
 		}
 		if p.rows != nil {
 			plans = append(plans, p)
+			s.bursts[p.burst] = s.bursts[p.burst].and(p.kind, now) // the next one may go to the same address
 		}
 	}
 	if len(decided.Updates) == 0 && len(decided.Told) == 0 && len(decided.Postponed) == 0 {
@@ -146,14 +163,6 @@ func (s *sender) prepare(ctx context.Context, now time.Time, limit int, busy map
 		return nil, true, nil // something has joined what waits
 	} else if err != nil {
 		return nil, false, err
-	}
-	for _, p := range plans {
-		b := s.bursts[p.box]
-		b.times = append(b.recent(now), now)
-		if p.kind == message.Summary {
-			b.summary = now
-		}
-		s.bursts[p.box] = b
 	}
 	return plans, len(plans) == 0 && len(seen) > 0, nil
 }

@@ -47,6 +47,9 @@ type Config struct {
 	Sender channel.Sender
 	// Text returns a message as plain text for storage; if nil, it is not stored.
 	Text func(message.Notice) string
+	// Person reports whether the addresses of an HTTP channel are those of persons, such as telephone
+	// numbers; nil means that none are.
+	Person func(template string) bool
 	// Standing returns the present role and organizations of a user; ok is false if the user has no
 	// access.
 	Standing func(user string) (role auth.Role, orgs []int64, ok bool)
@@ -101,6 +104,11 @@ func New(c Config) *Service {
 		c.Confirmations = DefaultConfirmations
 	}
 	return &Service{Config: c, measures: newMeasures(), headlines: headline.NewMaker(c.Store.Hazards), index: newIndex(), version: -1}
+}
+
+// ofPerson reports whether an address is a person's, who must agree before messages come.
+func (s *Service) ofPerson(c *Channel) bool {
+	return c.Kind == channel.Email || c.Kind == channel.HTTP && s.Person != nil && s.Person(c.Template)
 }
 
 // leads reports whether this process is the one that notifies subscribers.

@@ -25,6 +25,9 @@ export interface ChannelDraft {
   readonly reason?: string | undefined;
 }
 
+/** Whether a message with a code went to an address, which confirms it. */
+export const awaitsCode = (c: { readonly kind: string; readonly status?: string | undefined }): boolean => c.kind === "http" && c.status === "unconfirmed";
+
 export interface TellDraft {
   /** Of the subscription that is changed; undefined: a new one. */
   readonly id: string | undefined;
@@ -42,6 +45,8 @@ export interface TellDraft {
   readonly measure: string;
   readonly drills: boolean;
   readonly channels: readonly ChannelDraft[];
+  /** The code that a new telephone number got; empty: none is entered. */
+  readonly code: string;
   readonly language: string;
   readonly zone: string;
   readonly quiet: { readonly on: boolean; readonly from: string; readonly to: string; readonly except: string };
@@ -70,6 +75,7 @@ export const emptyDraft = (offered: Offered, language: string, zone: string): Te
   measure: "",
   drills: false,
   channels: offered.email ? [{ kind: "email", to: "" }] : [],
+  code: "",
   language,
   zone,
   quiet: { on: false, from: "22:00", to: "07:00", except: "WARNING" },
@@ -90,6 +96,7 @@ export const draftOf = (s: Subscription): TellDraft => ({
   measure: s.measure ?? "",
   drills: s.drills,
   channels: s.channels,
+  code: "",
   language: s.language ?? "",
   zone: s.time_zone,
   quiet: s.quiet?.from ? { on: true, from: s.quiet.from, to: s.quiet.to ?? "", except: s.quiet.except ?? "WARNING" } : { on: false, from: "22:00", to: "07:00", except: "WARNING" },
@@ -168,6 +175,7 @@ export function bodyOf(d: TellDraft, worldAllowed: boolean): { readonly body: Re
       time_zone: d.zone,
       quiet: d.quiet.on ? { from: d.quiet.from, to: d.quiet.to, except: d.quiet.except } : null,
       digest: d.digest,
+      ...(d.code.trim() ? { code: d.code.trim() } : {}),
     },
   };
 }

@@ -10,7 +10,7 @@ import { formatCorner, parseCorners, rounded, squareKilometres } from "../geomet
 import { languages, locale, tell, text } from "../words";
 import { usePage } from "../ui/context";
 import { Icon, IconButton, useData } from "../ui/parts";
-import { bodyOf, placed, pointAt, RADIUS, shapesOf, type ChannelDraft, type Digest, type Offered, type Subscription, type TellDraft } from "./draft";
+import { awaitsCode, bodyOf, placed, pointAt, RADIUS, shapesOf, type ChannelDraft, type Digest, type Offered, type Subscription, type TellDraft } from "./draft";
 import { countryName, explain, templateName } from "./names";
 import { canPush, isOf, push, pushed, RefusedError } from "./push";
 
@@ -45,8 +45,8 @@ export function Form({ offered, done, cancel }: { offered: Offered; done: (words
     setBusy(true);
     try {
       const answer = draft.id ? await store.api.write<Subscription>("PATCH", `/subscriptions/${draft.id}`, body) : await store.api.write<Subscription>("POST", "/subscriptions", body);
-      const waits = (answer?.channels ?? []).some((c) => c.status === "unconfirmed");
-      done(waits ? tell.confirm : tell.saved);
+      const waiting = (answer?.channels ?? []).filter((c) => c.status === "unconfirmed");
+      done(waiting.some((c) => c.kind === "http") ? tell.confirmCode : waiting.length > 0 ? tell.confirm : tell.saved);
     } catch (error) {
       if (error instanceof Problem && error.faults.length > 0) refuse(placed(error.faults, shownOf(draft)));
       else if (!(error instanceof LoggedOutError)) setNote(explain(error));
@@ -88,6 +88,7 @@ const inputs = ["name", "where", "where/areas", "where/regions", "where/assets",
 const shownOf = (d: TellDraft): ReadonlySet<string> =>
   new Set([
     ...inputs,
+    ...(d.channels.some(awaitsCode) ? ["code"] : []),
     ...d.points.flatMap((_, i) => ["", "/name", "/lat", "/lon", "/radius_km"].map((end) => `where/points/${i}${end}`)),
     ...d.channels.map((_, i) => `channels/${i}`),
   ]);
@@ -413,7 +414,7 @@ function How({ draft, set, faults, offered, note }: { draft: TellDraft; set: Set
                 )}
               </Field>
             )}
-          {c.status && c.status !== "active" && <span class="flag">{tell.states[c.status as "unconfirmed" | "suspended"]}</span>}
+          {c.status && c.status !== "active" && <span class="flag">{tell.states[awaitsCode(c) ? "awaitsCode" : (c.status as "unconfirmed" | "suspended")]}</span>}
           {(store.api.user || c.kind !== "email" || draft.channels.filter((x) => x.kind === "email").length > 1) && (
             <IconButton
               icon="close"
@@ -423,6 +424,11 @@ function How({ draft, set, faults, offered, note }: { draft: TellDraft; set: Set
           )}
         </div>
       ))}
+      {draft.channels.some(awaitsCode) && (
+        <Field name="code" label={tell.code} faults={faults} hint={tell.codeHint}>
+          {(a) => <input {...a} type="text" inputMode="numeric" autocomplete="one-time-code" maxLength={12} value={draft.code} onInput={(e) => set({ code: e.currentTarget.value })} />}
+        </Field>
+      )}
       {draft.channels.some((c) => c.kind === "email") && <p class="hint">{tell.emailHint}</p>}
       <div class="tell-buttons">
         {offered.email && draft.channels.every((c) => c.kind !== "email" || c.to.trim() !== "") && draft.channels.length < 5 && (

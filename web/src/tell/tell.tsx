@@ -7,7 +7,7 @@ import { deviceZone } from "../time";
 import { severity, severityName, typeName } from "../model";
 import { usePage } from "../ui/context";
 import { Ago, Icon, IconButton, Loading, useData } from "../ui/parts";
-import { draftOf, emptyDraft, type Subscription } from "./draft";
+import { awaitsCode, draftOf, emptyDraft, type Subscription } from "./draft";
 import { Form } from "./form";
 import { countryName, explain, templateName } from "./names";
 import { canPush, isOf, pushed } from "./push";
@@ -161,7 +161,7 @@ function Item({ s, own, act, change }: { s: Subscription; own: PushSubscription 
         {s.channels.map((c) => (
           <li key={c.id}>
             <span class="break">{c.kind === "webpush" ? (isOf(own, c.to) ? tell.thisBrowser : tell.browser) : c.kind === "http" ? `${templateName(c.template)}: ${c.to}` : c.to}</span>
-            {c.status !== "active" && <span class="flag">{tell.states[c.status]}</span>}
+            {c.status !== "active" && <span class="flag">{tell.states[awaitsCode(c) ? "awaitsCode" : c.status]}</span>}
             {c.reason && <span class="muted">{c.reason}</span>}
           </li>
         ))}
