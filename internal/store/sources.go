@@ -72,6 +72,24 @@ func named(ctx context.Context, d sqlc.DBTX, s *Store, source string, names []st
 	return found, rows.Err()
 }
 
+// Newest returns the greatest version of what a source has reported of an event, or 0 if there is
+// nothing.
+func (t *TxEvents) Newest(source, event string) (int64, error) {
+	return newest(t.ctx, t.tx, source, event)
+}
+
+// Newest returns the greatest version of what a source has reported of an event, or 0 if there is
+// nothing.
+func (s *Reports) Newest(ctx context.Context, source, event string) (int64, error) {
+	version, err := newest(ctx, s.reads, source, event)
+	return version, storeError(err)
+}
+
+func newest(ctx context.Context, d sqlc.DBTX, source, event string) (version int64, err error) {
+	err = d.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM reports WHERE source = $1 AND event = $2`, source, event).Scan(&version)
+	return version, err
+}
+
 // Event is one event of one source: its hazard, and what is compared with events of other sources.
 type Event struct {
 	Source, Key string // Key is its first key

@@ -98,7 +98,10 @@ func (in *Intake) keepDrawings(ctx context.Context, src string, batch *source.Ba
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()
 		}
-		began := latest(known, d.Key)
+		began, err := in.latest(ctx, src, known, d.Key)
+		if err != nil {
+			return nil, nil, err
+		}
 		if !wanted[d.Key] && began.Key == "" {
 			continue
 		}
@@ -243,7 +246,11 @@ func (w *writer) drawKnown(key string, damaged bool) error {
 	if err != nil {
 		return err
 	}
-	name := store.EventName{Source: w.src, Key: latest(known, key).Key}
+	last, err := latest(w.tx.Events.Newest, w.src, known, key)
+	if err != nil {
+		return err
+	}
+	name := store.EventName{Source: w.src, Key: last.Key}
 	e, ok, err := w.tx.Events.Find(name)
 	if damaged && store.Broken(err) || err == nil && !ok {
 		return nil

@@ -1,6 +1,7 @@
 package fuse
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -69,18 +70,29 @@ func meant(named func(src string, names []string) (map[string]store.Named, error
 	return all, err
 }
 
-// latest returns the known event that began last under a name, which the name means now. Its Key is
-// empty if there is none.
-func latest(known map[string]store.Named, name string) (last store.Named) {
+// latest returns the known event that a name means now: the one that its source reported last, by
+// the versions of its reports, or of those the one that began last. Its Key is empty if there is none.
+func latest(newest func(src, event string) (int64, error), src string, known map[string]store.Named, name string) (last store.Named, err error) {
+	_, again := known[epochName(name, 1)]
+	var since int64
 	for n := 0; ; n++ {
 		e, ok := known[epochName(name, n)]
-		if !ok {
-			return last
+		if !ok || !again {
+			return cmp.Or(last, e), nil
 		}
-		if last.Key == "" || e.Start > last.Start {
-			last = e
+		version, err := newest(src, e.Key)
+		if err != nil {
+			return last, err
+		}
+		if last.Key == "" || version > since || version == since && e.Start > last.Start {
+			last, since = e, version
 		}
 	}
+}
+
+// latest returns the known event that a name means now, according to the store.
+func (in *Intake) latest(ctx context.Context, src string, known map[string]store.Named, name string) (store.Named, error) {
+	return latest(func(src, event string) (int64, error) { return in.store.Reports.Newest(ctx, src, event) }, src, known, name)
 }
 
 // meantAt returns the event that a source means by a name at a moment: the nearest one with that name

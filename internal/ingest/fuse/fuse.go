@@ -238,14 +238,20 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 		return res, fmt.Errorf("take in %s: %w", src, err)
 	}
 	for _, name := range batch.Lasting {
-		res.Lasting[latest(lasting, name).Key] = true
+		e, err := in.latest(ctx, src, lasting, name)
+		if err != nil {
+			return res, fmt.Errorf("take in %s: %w", src, err)
+		}
+		res.Lasting[e.Key] = true
 	}
 	listed, err := in.meant(ctx, src, batch.Listed)
 	if err != nil {
 		return res, fmt.Errorf("take in %s: %w", src, err)
 	}
 	for _, name := range batch.Listed {
-		if e := latest(listed, name); e.Key != "" {
+		if e, err := in.latest(ctx, src, listed, name); err != nil {
+			return res, fmt.Errorf("take in %s: %w", src, err)
+		} else if e.Key != "" {
 			res.Events[e.Key] = true
 		}
 	}

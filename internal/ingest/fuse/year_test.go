@@ -8,6 +8,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -339,6 +340,48 @@ func TestACancellationOfAReusedNameCountsInAnyOrder(t *testing.T) {
 		}
 		if got := d.active(); got != 0 {
 			t.Errorf("order %v: %d active hazards, want none", order, got)
+		}
+	}
+}
+
+// A list that names an event, and a drawing of it, mean the one that its source reported last under
+// that name, whatever came first here and whatever begins last: here one was given a year too late.
+func TestANameMeansWhatItsSourceReportedLast(t *testing.T) {
+	const day = 24 * 60 * minute
+	of := func(version int64, start hazard.Instant) hazard.Report {
+		return with(reportOf("cap", "KEY", hazard.Flood, start, 10, 50), func(r *hazard.Report) { r.Version, r.End = version, new(start+30*day) })
+	}
+	for name, tt := range map[string]struct {
+		said [2]hazard.Report
+		want hazard.Instant // the start of the event that is meant
+	}{
+		"the later event was reported last":  {[2]hazard.Report{of(1, noon), of(2, noon+365*day)}, noon + 365*day},
+		"the year was wrong at first":        {[2]hazard.Report{of(1, noon+365*day), of(2, noon)}, noon},
+		"both at once: the one that is last": {[2]hazard.Report{of(1, noon+365*day), of(1, noon)}, noon + 365*day},
+	} {
+		for _, order := range [][]int{{0, 1}, {1, 0}} {
+			t.Run(fmt.Sprint(name, order), func(t *testing.T) {
+				d := newDesk(t)
+				for _, i := range order {
+					d.apply("cap", noon, live, tt.said[i])
+				}
+				res, err := d.intake.Apply(t.Context(), "cap", source.Batch{Listed: []string{"KEY"}, Lasting: []string{"KEY"},
+					Drawings: []source.Drawing{{Key: "KEY", Part: "cone", Version: 1, Shapes: cone("", 0, "drawn")[0].Shapes}}}, noon, live)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(res.Events) != 1 || len(res.Lasting) != 1 {
+					t.Fatalf("%v are listed, %v last", res.Events, res.Lasting)
+				}
+				for key := range res.Events {
+					if h := d.event("cap", key); h.Start != tt.want || !res.Lasting[key] {
+						t.Errorf("%s is listed, from %s, want the one from %s", key, h.Start, tt.want)
+					}
+					if got := d.labels("cap", key); !slices.Equal(got, []string{"drawn"}) {
+						t.Errorf("it has the drawings %q", got)
+					}
+				}
+			})
 		}
 	}
 }

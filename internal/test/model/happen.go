@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -50,18 +51,29 @@ func (w *World) mayDraw(source, key string, reports []hazard.Report) bool {
 	return w.latest(source, key) != nil || slices.ContainsFunc(reports, func(r hazard.Report) bool { return names(&r, key) && !r.Minor && r.Suspect == "" })
 }
 
-// latest returns the event that a source means by a key without a time: the latest one. It returns
-// nil if none is part of a hazard.
+// latest returns the event that a source means by a key without a time: the one that it reported
+// last, or of those the one that began last. It returns nil if none is part of a hazard.
 func (w *World) latest(source, key string) (last *event) {
 	for n := 0; ; n++ {
 		e := w.event(Name{source, epoch(key, n)})
 		if e == nil || e.hazard == nil {
 			return last
 		}
-		if last == nil || e.heard.start > last.heard.start {
+		if last == nil || e.newest() > last.newest() || e.newest() == last.newest() && e.heard.start > last.heard.start {
 			last = e
 		}
 	}
+}
+
+// newest returns the greatest version of what the source reported of an event.
+func (e *event) newest() (version int64) {
+	version = math.MinInt64
+	for _, told := range e.told {
+		if told.report != nil {
+			version = max(version, told.report.Version)
+		}
+	}
+	return version
 }
 
 // take processes the reports and drawings of a source. released means that a person accepted the

@@ -110,6 +110,14 @@ func (s *State) redact(mark hazard.Redaction) (removed []string, found bool) {
 	}
 	found = len(removed) > 0
 	if speaks(mark.Fields) && len(s.Texts) > 0 {
+		for _, t := range s.Texts { // they say the same in other languages
+			if slices.Contains(mark.Fields, "hazard_Name") {
+				removed = append(removed, t.Name)
+			}
+			if slices.Contains(mark.Fields, "description") {
+				removed = append(removed, t.Description, t.Headline, t.Lead, t.Contact, t.Area)
+			}
+		}
 		s.Texts, found = nil, true
 	}
 	if found {
