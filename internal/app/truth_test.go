@@ -265,11 +265,6 @@ func stormsOfTheNHC(t *testing.T, payload []byte, _ time.Time) map[string]fact {
 	return all
 }
 
-// misplaced is the Slough Fire of 2024: its position and "Road 9, Chowchilla" are 400 km from the county
-// that is given, Riverside. Of a position and a county that contradict each other the county counts, with
-// a note, and here that is the wrong one.
-const misplaced = "4cc240db-5c8a-4833-a4c6-8757772a858f"
-
 // firesOfCalifornia reads the lists of CAL FIRE. What is no longer listed goes on for two weeks after
 // its last change. Updates are dates.
 func firesOfCalifornia() truth {
@@ -297,11 +292,7 @@ func firesOfCalifornia() truth {
 			}
 			delete(known, f.UniqueID)
 			if f.IsActive {
-				one := fact{start: start, level: level, point: [2]float64{f.Longitude, f.Latitude}}
-				if f.UniqueID == misplaced {
-					one.point = [2]float64{}
-				}
-				known[f.UniqueID], changed[f.UniqueID] = one, updated
+				known[f.UniqueID], changed[f.UniqueID] = fact{start: start, level: level, point: [2]float64{f.Longitude, f.Latitude}}, updated
 			}
 		}
 		maps.DeleteFunc(known, func(id string, _ fact) bool { return !changed[id].AddDate(0, 0, 14).After(at) })

@@ -2,8 +2,10 @@ package source
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hazardd/hazardd/internal/atlas/gazetteer"
+	"github.com/hazardd/hazardd/internal/atlas/town"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 )
@@ -15,11 +17,16 @@ const farFromNamed = 50_000
 
 // Place compares the position of a report with the place that its source names in words, such as
 // "Lake County, California", in a country (ISO 3166-1, two letters). A position that is missing, is
-// 0,0, or lies elsewhere is not used: the report gets the named place and a note. A place with a name
-// that is not known contradicts nothing.
+// 0,0, or lies elsewhere is not used: the report gets the named place and a note.
+//
+// A position gives way only to stronger evidence. It stays if it lies in the named place, or no
+// farther away than a border may; if the name is not known, which contradicts nothing; and if
+// whatever else the source says of where it is, such as "Road 9, Chowchilla", names a town of the
+// country near the position: of two that agree and one that does not, the one is wrong. Then a note
+// says so.
 //
 // It reports whether the report has a place.
-func Place(r *hazard.Report, country, words string) bool {
+func Place(r *hazard.Report, country, words, elsewhere string) bool {
 	if p := r.Point; p != nil && *p == (hazard.Point{}) {
 		r.Notes = append(r.Notes, "The position 0, 0 is none, and is not used.")
 		r.Point = nil
@@ -34,6 +41,10 @@ func Place(r *hazard.Report, country, words string) bool {
 				return true
 			}
 		}
+		if near := townNear(p, country, elsewhere); near != "" {
+			r.Notes = append(r.Notes, fmt.Sprintf("The position %.4f, %.4f is not in %s, but near %s, which is named too: it is used.", p.Lat, p.Lon, words, near))
+			return true
+		}
 		r.Notes = append(r.Notes, fmt.Sprintf("The position %.4f, %.4f is not in %s, and is not used.", p.Lat, p.Lon, words))
 		r.Point = nil
 	}
@@ -43,4 +54,16 @@ func Place(r *hazard.Report, country, words string) bool {
 		r.Within = append(r.Within, "area:"+words)
 	}
 	return true
+}
+
+// townNear returns a town of a country that a text names and that lies near a position, or "".
+func townNear(p *hazard.Point, country, text string) string {
+	const degrees = farFromNamed / 110_000.0
+	said := " " + gazetteer.Fold(text) + " "
+	for t := range town.Between(p.Lat-degrees, p.Lat+degrees) {
+		if t.Country == country && strings.Contains(said, " "+gazetteer.Fold(t.Name)+" ") && geo.Distance(p.Lon, p.Lat, t.Lon, t.Lat) <= farFromNamed {
+			return t.Name
+		}
+	}
+	return ""
 }

@@ -65,7 +65,7 @@ func (i *incident) report(now hazard.Instant) (*hazard.Report, string) {
 		Name:    "Wildfire - " + strings.Join(slices.DeleteFunc([]string{called, counties(county), "California"}, func(s string) bool { return s == "" }), ", "),
 		Comment: Name + ":" + key, Creator: "CAL FIRE",
 	}
-	if !source.Place(r, "US", namedCounties(county)) {
+	if !source.Place(r, "US", namedCounties(county), i.Location) {
 		return nil, fmt.Sprintf("Longitude, Latitude, County: %s, %s, %q, expected a position, or a county of California", i.Longitude.Said(), i.Latitude.Said(), lenient.ExcerptText(county))
 	}
 	if i.Acres.Known && i.Acres.Value >= large {

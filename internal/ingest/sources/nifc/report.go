@@ -188,7 +188,7 @@ func (in *incident) report(geometry jsontext.Value, key string, now hazard.Insta
 	}
 	if len(r.Areas) == 0 && f.state == "" {
 		if county := in.text("POOCounty"); county != "" {
-			if source.Place(&r, "US", county+" County, "+in.state()) {
+			if source.Place(&r, "US", county+" County, "+in.state(), in.text("POOCity")) {
 				f.pointFault = "" // the county tells
 			}
 		}
