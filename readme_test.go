@@ -13,19 +13,19 @@ import (
 )
 
 // The tour works when pasted: each of its commands runs, and each has an answer.
-func TestTheTourOfTheREADMEWorks(t *testing.T) {
+func TestTheTourWorks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	text, err := os.ReadFile("README.md")
+	text, err := os.ReadFile("docs/start.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, found := strings.Cut(string(text), "## A first tour")
+	_, rest, found := strings.Cut(string(text), "## Build on it")
 	_, rest, foundCode := strings.Cut(rest, "```sh\n")
 	tour, _, foundEnd := strings.Cut(rest, "```")
 	if !found || !foundCode || !foundEnd {
-		t.Fatal("README.md has no tour")
+		t.Fatal("docs/start.md has no tour")
 	}
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("the tour needs curl, which is not installed")

@@ -52,8 +52,8 @@ func examples(t *testing.T, file string) (list []example) {
 // input, and Python. Data is only parsed. An example that cannot run here says so to its readers.
 func TestTheExamplesOfTheDocumentationRun(t *testing.T) {
 	elsewhere := map[string]string{ // languages and documents whose examples another test runs
-		"README.md sh": "TestTheTourOfTheREADMEWorks", "docs/runbook.md sql": "TestTheStatementsOfTheRunbookRun",
-		"docs/recipes.md html": "TestThePagesOfTheRecipes",
+		"docs/start.md sh": "TestTheTourWorks", "docs/cluster.md sql": "TestTheStatementsOfTheRunbookRun",
+		"docs/integrate.md html": "TestThePagesOfTheRecipes",
 	}
 	var s *sandbox
 	ran, marked, parsed, others := 0, 0, 0, 0
@@ -217,7 +217,7 @@ var asUser = regexp.MustCompile(`\bhazardd ((?:draft|subscription|notify) .*?) -
 func (s *sandbox) fit(dir string, e *example) string {
 	text := strings.NewReplacer(
 		"/key/hzk_…", "/key/"+s.key, "/key/hzk_KEY", "/key/"+s.key, "https://hazards.example.org", s.url, "http://127.0.0.1:8080", s.url,
-		"/backup/", dir+"/", "$(date +%F)", "2026-11-21", "/var/lib/hazardd-new", dir+"/new", "--data /var/lib/hazardd-new", "--data "+dir+"/new", "--data /var/lib/hazardd", "--data "+map[bool]string{true: dir + "/new", false: s.data}[e.file == "docs/backup.md"],
+		"/backup/", dir+"/", "$(date +%F)", "2026-11-21", "/var/lib/hazardd-new", dir+"/new", "--data /var/lib/hazardd-new", "--data "+dir+"/new", "--data /var/lib/hazardd", "--data "+map[bool]string{true: dir + "/new", false: s.data}[e.file == "docs/operate.md"],
 		"/mnt/other-disk/hazardd", s.away, "--at 2026-11-21T12:00:00Z", "--at $(date -u +%FT%TZ)", "/srv/archive", dir+"/archive", "hazardd-history-20261121T030000Z-1f0c9a2e.tar.zst", s.backup, "monday.backup", s.backup, "--hazard 4711", "--hazard 1", "redact hazard 4711", "redact hazard 2", "curl ", "curl --fail-with-body -sS ",
 		"--revoke ID", `--revoke "$(hazardd token --list --json | jq -r '[.[] | select(.user == "service:river-gauge")][0].id')"`,
 	).Replace(e.text)

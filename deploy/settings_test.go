@@ -64,7 +64,7 @@ func known(t *testing.T) map[string]bool {
 
 func TestEveryVariableIsTheProgramsOwn(t *testing.T) {
 	known := known(t)
-	for _, file := range []string{"deploy/nginx.conf", "deploy/hazardd.service", "deploy/compose.yaml", "deploy/kubernetes.yaml", "deploy/Dockerfile", "docs/operations.md", "docs/scaling.md"} {
+	for _, file := range []string{"deploy/nginx.conf", "deploy/hazardd.service", "deploy/compose.yaml", "deploy/kubernetes.yaml", "deploy/Dockerfile", "docs/operate.md", "docs/cluster.md"} {
 		named := variable.FindAllString(read(t, file), -1)
 		if len(named) == 0 && strings.HasPrefix(file, "deploy/") {
 			t.Errorf("%s does not name a variable", file)

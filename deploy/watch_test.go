@@ -22,7 +22,7 @@ import (
 var labelled = []string{
 	"hazardd_report_delay_seconds", "hazardd_source_age_seconds", "hazardd_source_unchanged_seconds", "hazardd_source_documents", "hazardd_store_writes_refused_total",
 	"hazardd_webhook_attempts_total", "hazardd_webhook_attempt_seconds", "hazardd_limit_refusals_total", "hazardd_http_requests_total",
-	"hazardd_http_request_seconds", "hazardd_source_state", "hazardd_source_warns", "hazardd_source_records_total", "hazardd_evidence_failures_total", "hazardd_tls_certificate_end_timestamp_seconds",
+	"hazardd_http_request_seconds", "hazardd_source_state", "hazardd_source_warns", "hazardd_source_records_total", "hazardd_evidence_failures_total", "hazardd_tls_certificate_end_timestamp_seconds", "hazardd_history_kept_from_timestamp_seconds",
 }
 
 var metricName = regexp.MustCompile(`\bhazardd_[a-z_]+`)
@@ -47,7 +47,7 @@ func TestWhatWatchesAsksForMetricsThatThereAre(t *testing.T) {
 		known[name] = true
 	}
 	asked := map[string]bool{}
-	for _, file := range []string{"deploy/prometheus/rules.yml", "deploy/prometheus/rules_test.yml", "deploy/prometheus/dashboard.json", "docs/monitoring.md"} {
+	for _, file := range []string{"deploy/prometheus/rules.yml", "deploy/prometheus/rules_test.yml", "deploy/prometheus/dashboard.json", "docs/operate.md"} {
 		names := metricName.FindAllString(read(t, file), -1)
 		if len(names) < 5 {
 			t.Errorf("%s names %d metrics", file, len(names))
@@ -87,8 +87,8 @@ func TestAlertsLeadToTheRunbook(t *testing.T) {
 		if !strings.Contains(tests, "alertname: "+a[1]+"\n") {
 			t.Errorf("no test checks that %s fires", a[1])
 		}
-		if !strings.Contains(read(t, "docs/monitoring.md"), "`"+a[1]+"`") {
-			t.Errorf("docs/monitoring.md does not name %s", a[1])
+		if !strings.Contains(read(t, "docs/operate.md"), "`"+a[1]+"`") {
+			t.Errorf("docs/operate.md does not name %s", a[1])
 		}
 	}
 	for _, r := range runbooks {

@@ -55,7 +55,7 @@ func TestGeneratorsOfTypeScript(t *testing.T) {
 	run(t, "generators.test.mjs", "HAZARDD_URL="+s.URL(), "HAZARDD_TOKEN="+s.Token("red"))
 }
 
-// The pages of docs/recipes.md draw the danger in a browser.
+// The pages of docs/integrate.md draw the danger in a browser.
 func TestThePagesOfTheRecipes(t *testing.T) {
 	test.Slow(t)
 	installed(t, ".")

@@ -1,4 +1,4 @@
-// The pages of docs/recipes.md draw hazards in the colors of their severities. HAZARDD_URL is the service, with a key.
+// The pages of docs/integrate.md draw hazards in the colors of their severities. HAZARDD_URL is the service, with a key.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import test, { after, before } from "node:test";
@@ -6,7 +6,7 @@ import { chromium } from "../../web/node_modules/@playwright/test/index.mjs";
 
 const { HAZARDD_URL: url, CHROMIUM: executablePath = "/usr/bin/chromium" } = process.env;
 const here = import.meta.dirname;
-const pages = [...(await readFile(`${here}/../../docs/recipes.md`, "utf8")).matchAll(/^```html\n(.*?)^```/gms)].map(m => m[1].replaceAll("https://hazards.example.org", url));
+const pages = [...(await readFile(`${here}/../../docs/integrate.md`, "utf8")).matchAll(/^```html\n(.*?)^```/gms)].map(m => m[1].replaceAll("https://hazards.example.org", url));
 let browser;
 
 before(async () => {

@@ -92,7 +92,7 @@ func (r *checkResult) end(c *console, g *globals, failed error) error {
 		return failed
 	}
 	if len(r.Faults) > 0 {
-		return fmt.Errorf("%d faults in %s: docs/runbook.md says what to do (\"The store is damaged\")", len(r.Faults), g.place())
+		return fmt.Errorf("%d faults in %s: docs/cluster.md says what to do (\"The store is damaged\")", len(r.Faults), g.place())
 	}
 	return nil
 }

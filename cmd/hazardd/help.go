@@ -96,6 +96,10 @@ func findHelp(app *kong.Application, word string) ([]foundHelp, error) {
 			options = append(options, foundHelp{"setting", "--" + f.Name, describe(f.Value)})
 		}
 	}
+	former := strings.TrimSuffix(strings.TrimPrefix(word, "docs/"), ".md")
+	if to, moved := docs.Moved[former]; moved && former != word { // a word alone finds headings
+		headings = append(headings, foundHelp{"page", pagesAt + to, former + ".md, which is here now"})
+	}
 	err := eachSection(func(page, title, heading, text string) {
 		at := foundHelp{"page", pagesAt + page + "#" + anchor(heading), title + ": " + heading}
 		if heading == title {

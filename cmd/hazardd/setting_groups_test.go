@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/hazardd/hazardd/docs"
 )
 
 // samples are values of settings that take no text such as x.
@@ -194,6 +196,20 @@ func TestASecretIsNotShown(t *testing.T) {
 	}
 }
 
+func TestFormerPagesLeadToHeadingsThatThereAre(t *testing.T) {
+	there := map[string]bool{"../SECURITY.md": true}
+	if err := eachSection(func(page, title, heading, _ string) {
+		there[page], there[page+"#"+anchor(heading)] = true, true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for former, to := range docs.Moved {
+		if _, err := docs.Pages.Open(former + ".md"); err == nil || !there[to] {
+			t.Errorf("%s.md leads to %s: there is no such heading, or the page is still there", former, to)
+		}
+	}
+}
+
 func TestHelpFindsCommandsSettingsAndPages(t *testing.T) {
 	for words, want := range map[string][]string{
 		"backup":       {"Usage: hazardd backup", "--backup-to", "docs/"},
@@ -204,6 +220,8 @@ func TestHelpFindsCommandsSettingsAndPages(t *testing.T) {
 		"serve":        {"--listen"},
 		"source poll":  {"Usage: hazardd source poll"},
 		"two people":   {"docs/"},
+		"oidc.md":      {"docs/sign-on.md"},
+		"docs/runbook": {"docs/cluster.md#runbook"},
 		"":             {"hazardd help WORD"},
 	} {
 		var out bytes.Buffer

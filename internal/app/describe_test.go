@@ -96,9 +96,9 @@ func TestNoOtherPackageNamesASource(t *testing.T) {
 func TestTheTablesOfSourcesAreThoseOfTheDescriptions(t *testing.T) {
 	all := builtIn(t)
 	tables(t, "../../docs/sources.md", map[string]string{"sources": sourcesTable(all), "ranks": ranksTable(all), "ends": endsTable(all), "terms": termsTable(all), "coverage": coverageTable(all)})
-	tables(t, "../../docs/adding-a-source.md", map[string]string{"lists": listsTable(all)})
-	tables(t, "../../docs/cap-senders.md", map[string]string{"practices": practicesTable()})
-	tables(t, "../../docs/measurements.md", map[string]string{"quantities": quantitiesTable()})
+	tables(t, "../../docs/first-source.md", map[string]string{"lists": listsTable(all)})
+	tables(t, "../../docs/sources.md", map[string]string{"practices": practicesTable()})
+	tables(t, "../../docs/interface.md", map[string]string{"quantities": quantitiesTable()})
 }
 
 // tables checks the tables in a file, or writes them with -update.

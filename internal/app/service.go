@@ -635,7 +635,7 @@ func (s *Service) fits(ctx context.Context) error {
 		return fmt.Errorf("check the store, which has lost changes: %w", err)
 	}
 	if len(faults) > 0 {
-		return fmt.Errorf("the store has lost changes, and what is left of %d does not fit together (%s; %d faults): restore a backup, see docs/runbook.md (\"Changes are lost\")", done.Changes, faults[0], len(faults))
+		return fmt.Errorf("the store has lost changes, and what is left of %d does not fit together (%s; %d faults): restore a backup, see docs/cluster.md (\"Changes are lost\")", done.Changes, faults[0], len(faults))
 	}
 	return nil
 }

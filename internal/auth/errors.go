@@ -29,7 +29,7 @@ func (e *LimitedError) Error() string {
 	return fmt.Sprintf("too many failed logins: try again in %v", e.RetryAfter)
 }
 
-// Unwrap returns the limit in docs/limits.md.
+// Unwrap returns the limit in docs/interface.md.
 func (e *LimitedError) Unwrap() error {
 	return &hazard.LimitError{Limit: "login-failures", Kind: hazard.LimitShare, RetryAfter: e.RetryAfter,
 		Detail: "too many failed logins; wait before the next"}
@@ -40,7 +40,7 @@ type BusyError struct{ RetryAfter time.Duration }
 
 func (e *BusyError) Error() string { return fmt.Sprintf("%v: try again in %v", ErrBusy, e.RetryAfter) }
 
-// Unwrap returns the limit in docs/limits.md.
+// Unwrap returns the limit in docs/interface.md.
 func (e *BusyError) Unwrap() error {
 	return &hazard.LimitError{Limit: "login-queue", Kind: hazard.LimitCapacity, RetryAfter: e.RetryAfter, Detail: "too many logins at once"}
 }

@@ -38,9 +38,9 @@ const (
 	LimitCapacity
 )
 
-// LimitError reports that a request exceeds a limit. Every limit has a row in docs/limits.md.
+// LimitError reports that a request exceeds a limit. Every limit has a row in docs/interface.md.
 type LimitError struct {
-	Limit      string // name of the limit in docs/limits.md, and label of hazardd_limit_refusals_total
+	Limit      string // name of the limit in docs/interface.md, and label of hazardd_limit_refusals_total
 	Kind       LimitKind
 	RetryAfter time.Duration // 0 if a retry does not help
 	Detail     string        // names the limit, its value, and what to do

@@ -10,7 +10,7 @@ import (
 )
 
 // Importance says how much a hazard matters compared with others, and why. The table of points is
-// in docs/importance.md; the points are judgments, not measurements. Importance depends on the
+// in docs/how-hazards-are-made.md; the points are judgments, not measurements. Importance depends on the
 // hazard's state only. The age of a hazard counts in Rank instead, so that the order does not
 // change as time passes.
 type Importance struct {

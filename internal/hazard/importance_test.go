@@ -132,12 +132,12 @@ func TestImportanceHasBoundsAndAReason(t *testing.T) {
 
 // The published table is the one in the program.
 func TestTheTableOfImportanceIsPublished(t *testing.T) {
-	text, err := os.ReadFile("../../docs/importance.md")
+	text, err := os.ReadFile("../../docs/how-hazards-are-made.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := importanceTable(); !strings.Contains(string(text), want) {
-		t.Errorf("docs/importance.md does not hold this table:\n%s", want)
+		t.Errorf("docs/how-hazards-are-made.md does not hold this table:\n%s", want)
 	}
 }
 

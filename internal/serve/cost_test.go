@@ -78,7 +78,7 @@ func TestPageOfChangesWaitsForTheDatabaseAsOftenWhateverItsSize(t *testing.T) {
 	}
 }
 
-// R8: a single POST waited about ten times for the database; docs/scaling.md states the present
+// R8: a single POST waited about ten times for the database; docs/cluster.md states the present
 // number.
 func TestALonePostWaitsForTheDatabaseAsOftenAsTheDocsState(t *testing.T) {
 	test.Slow(t)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What docs/recipes.md says of Home Assistant and Grafana, which are not on this machine.
+// What docs/integrate.md says of Home Assistant and Grafana, which are not on this machine.
 func TestOtherProgramsFindWhatTheRecipesName(t *testing.T) {
 	s := scenery(t)
 	// The library of Home Assistant's integration geo_json_events reads a feature by its id, its title,

@@ -30,7 +30,7 @@ import (
 
 // flips is the number of bits that are flipped, one at a time, in each of four places: the SQLite
 // file, its write-ahead log, backups, and files beside it. Every run of the tests flips few of
-// them, and HAZARDD_FLIPS more for the table in docs/backup.md:
+// them, and HAZARDD_FLIPS more where it is set:
 //
 //	HAZARDD_FLIPS=2500 go test -timeout 90m -run FlippedBitI -v ./internal/store ./internal/store/backup ./internal/store/backup/continuous
 func flips(t *testing.T, few int) int {

@@ -158,7 +158,7 @@ func (t *Tx) ReleaseFile(digest string) error {
 }
 
 // Purge removes released contents, and the remains of rewritten rows in the database's files, as
-// far as possible while others read (docs/operations.md). It may be repeated.
+// far as possible while others read (docs/operate.md). It may be repeated.
 func (s *Files) Purge(ctx context.Context, digests []string) error {
 	var errs []error
 	for _, digest := range digests { // one that is in use, or cannot be removed, keeps no other

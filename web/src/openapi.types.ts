@@ -962,7 +962,7 @@ export interface paths {
         /**
          * Pictures of a hazard
          * @description What sources name and this service has fetched (ShakeMaps, maps of impact, satellite images), and the pictures that editors have uploaded: in the order of the
-         *     products, without those that are hidden. See docs/pictures.md.
+         *     products, without those that are hidden. See docs/map.md.
          */
         readonly get: operations["listPictures"];
         readonly put?: never;
@@ -5569,7 +5569,7 @@ export interface components {
             readonly people_low: number | null;
             /** @description A high estimate of people. */
             readonly people_high: number | null;
-            /** @description How much it matters beside others, by level, people, force and certainty: see docs/importance.md. null once it is over. */
+            /** @description How much it matters beside others, by level, people, force and certainty: see docs/how-hazards-are-made.md. null once it is over. */
             readonly importance: number | null;
             /** @description Why, in English, the weightiest first. */
             readonly importance_reason: string;
@@ -5960,7 +5960,7 @@ export interface components {
              * @description Its update_Date.
              */
             readonly updated: string;
-            /** @description See docs/importance.md. null: it is over. */
+            /** @description See docs/how-hazards-are-made.md. null: it is over. */
             readonly importance: number | null;
             /** @description Who live in the area. null: not known. */
             readonly people: number | null;
@@ -6004,7 +6004,7 @@ export interface components {
                  * @description Its update_Date.
                  */
                 readonly updated: string;
-                /** @description See docs/importance.md. null: it is over. */
+                /** @description See docs/how-hazards-are-made.md. null: it is over. */
                 readonly importance: number | null;
                 /** @description Who live in the area. null: not known. */
                 readonly people: number | null;
@@ -6030,7 +6030,7 @@ export interface components {
             }[];
         };
         readonly Importance: {
-            /** @description See docs/importance.md. null: it is over. */
+            /** @description See docs/how-hazards-are-made.md. null: it is over. */
             readonly importance: number | null;
             /** @description Its authority calls it an emergency. */
             readonly emergency: boolean;
@@ -8636,7 +8636,7 @@ export interface components {
         readonly Words: string;
         /**
          * @description The order. `severity` is the most severe first, then what was updated last, then by number; all others are ascending, and with `-` descending: `last_Update`,
-         *     `importance` is the most important first, and what is over last (docs/importance.md). `start_Date`, `end_Date`, `hazard_ID`, and the name of each measurement of `GET /measurements` (`-magnitude`). Hazards without the value are last in either direction.
+         *     `importance` is the most important first, and what is over last (docs/how-hazards-are-made.md). `start_Date`, `end_Date`, `hazard_ID`, and the name of each measurement of `GET /measurements` (`-magnitude`). Hazards without the value are last in either direction.
          * @example -last_Update
          */
         readonly Sort: string;

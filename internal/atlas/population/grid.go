@@ -189,7 +189,7 @@ func (g *Grid) holds(s geo.Shape) bool {
 }
 
 // Sum is an estimate of the people who live in an area, with a low and a high bound. The width of
-// that range was chosen, and not checked against other counts; docs/exposure.md says how.
+// that range was chosen, and not checked against other counts; docs/how-hazards-are-made.md says how.
 type Sum struct {
 	People, Low, High float64
 	// Missing is the number of people that the built-in grid has where this grid has no data. They

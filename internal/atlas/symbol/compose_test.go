@@ -224,14 +224,14 @@ func TestTheVersionIsOfWhatIsDrawn(t *testing.T) {
 		sum.Write(svgOf(t, s))
 	}
 	if want := hex.EncodeToString(sum.Sum(nil))[:8]; symbol.Version != want {
-		t.Errorf("Version is %q, but the symbols are those of %q: make it that, in docs/symbols.md too, and make generate", symbol.Version, want)
+		t.Errorf("Version is %q, but the symbols are those of %q: make it that, in docs/map.md too, and make generate", symbol.Version, want)
 	}
-	page, err := os.ReadFile("../../../docs/symbols.md")
+	page, err := os.ReadFile("../../../docs/map.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Contains(page, []byte("?v="+symbol.Version)) {
-		t.Errorf("docs/symbols.md does not show the symbols of version %s", symbol.Version)
+		t.Errorf("docs/map.md does not show the symbols of version %s", symbol.Version)
 	}
 }
 

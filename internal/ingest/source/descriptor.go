@@ -152,7 +152,7 @@ type Lists struct {
 	// Cut is the number of entries at which the list is cut. A list of that many is not whole. 0
 	// means unknown.
 	Cut int
-	// Identity is how a later message of the same event is known, for docs/adding-a-source.md:
+	// Identity is how a later message of the same event is known, for docs/first-source.md:
 	// "VTEC", "references", "incidents".
 	Identity string
 	// NoEnd is what a missing or impossible end means, for the same table.

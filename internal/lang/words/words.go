@@ -1,5 +1,5 @@
 // Package words holds the words of pages, messages and the map, one file for each language;
-// docs/languages.md says how to add one.
+// docs/map.md says how to add one.
 //
 // The words are ICU messages. Pages use arguments, {name}, and plurals, {n, plural, one {# day}
 // other {# days}}. All messages are parsed when the program starts; a test makes sure that none

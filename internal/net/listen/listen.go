@@ -26,7 +26,7 @@ import (
 	"time"
 )
 
-// The names of the limits in docs/limits.md.
+// The names of the limits in docs/interface.md.
 const (
 	limitAll     = "connections"
 	limitAddress = "address-connections"

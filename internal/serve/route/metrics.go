@@ -56,10 +56,10 @@ func NewCounter(name, help string) prometheus.Counter {
 }
 
 // Refusals returns the registry's counter of refused requests by limit, and creates it if needed.
-// Its label is the limit's name in docs/limits.md.
+// Its label is the limit's name in docs/interface.md.
 func Refusals(registry *prometheus.Registry) *prometheus.CounterVec {
 	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hazardd_limit_refusals_total",
-		Help: "Requests and connections refused by a limit, by the limit's name in docs/limits.md."}, []string{"limit"})
+		Help: "Requests and connections refused by a limit, by the limit's name in docs/interface.md."}, []string{"limit"})
 	err := registry.Register(v)
 	if there, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
 		return there.ExistingCollector.(*prometheus.CounterVec)

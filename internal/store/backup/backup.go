@@ -7,7 +7,7 @@
 // until then the new store cannot be opened. Running the same transfer again continues an
 // interrupted one.
 //
-// An archive is a tar file, compressed with zstd, with these entries in this order; docs/backup.md
+// An archive is a tar file, compressed with zstd, with these entries in this order; docs/operate.md
 // describes it for readers without this program:
 //
 //	manifest.json              what it is: Manifest

@@ -42,7 +42,7 @@ func TestACutArchiveIsRefused(t *testing.T) {
 }
 
 // Whichever bit of a backup is flipped, it is refused or has the same content. HAZARDD_FLIPS flips
-// more bits, for the table in docs/backup.md.
+// more bits.
 func TestFlippedBitInABackupIsRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -77,14 +77,14 @@ func TestABucketThatDoesNotLetUsInIsUnavailable(t *testing.T) {
 }
 
 func TestThePolicyInTheDocumentationIsWhatABucketNeeds(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/operations.md")
+	text, err := os.ReadFile("../../../docs/operate.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, policy, _ := strings.Cut(string(text), "```json\n")
 	policy, _, found := strings.Cut(policy, "```")
 	if !found {
-		t.Fatal("docs/operations.md has no policy")
+		t.Fatal("docs/operate.md has no policy")
 	}
 	everything := func(t *testing.T, p blob.Place) map[string]error {
 		n := put(t, p, noise(100), 0)

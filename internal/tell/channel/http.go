@@ -30,7 +30,7 @@ import (
 var readyFiles embed.FS
 
 // Recipe says how a notice is sent to a kind of service. It is built in or written by the operator.
-// docs/notifications.md describes its members.
+// docs/tell.md describes its members.
 type Recipe struct {
 	About string `yaml:"about"`
 	// Template names the built-in recipe that supplies missing members.

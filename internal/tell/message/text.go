@@ -206,7 +206,7 @@ func (n *Notice) Urgency() hazard.Severity {
 	return highest
 }
 
-// View is a message for the templates of HTTP channels. docs/notifications.md lists its fields; later
+// View is a message for the templates of HTTP channels. docs/tell.md lists its fields; later
 // releases only add some.
 type View struct {
 	ID, Thread, Kind string

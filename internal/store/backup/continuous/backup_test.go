@@ -532,7 +532,7 @@ func TestADamagedEarlierGenerationIsTold(t *testing.T) {
 }
 
 // Whichever bit of a continuous backup is flipped, Verify finds it, or the restore is the same.
-// HAZARDD_FLIPS flips more bits, for the table in docs/backup.md.
+// HAZARDD_FLIPS flips more bits.
 func TestFlippedBitInAContinuousBackupIsFound(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "data"))
 	times := 25

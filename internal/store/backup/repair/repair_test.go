@@ -35,7 +35,7 @@ var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 var by = auth.Audit{At: hazard.At(noon), Actor: "ada", Action: auth.ActionMend, Detail: "from a backup", OK: true}
 
 // flips returns how many bits to flip in each kind of file: few in every run of the tests,
-// HAZARDD_FLIPS of them for the table in docs/backup.md.
+// HAZARDD_FLIPS of them where it is set.
 func flips(t *testing.T, few int) int {
 	t.Helper()
 	if text := os.Getenv("HAZARDD_FLIPS"); text != "" {
