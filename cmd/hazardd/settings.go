@@ -13,8 +13,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/ingest/evidence"
 	"github.com/hazardd/hazardd/internal/lang"
@@ -101,9 +99,9 @@ type logFlags struct {
 
 // defaults returns the defaults of settings as flags are written, by the name of the flag with
 // underscores.
-func defaults() kong.Vars {
+func defaults() map[string]string {
 	d := app.Defaults()
-	vars := kong.Vars{"listen": d.Listen}
+	vars := map[string]string{"listen": d.Listen}
 	for name, n := range map[string]int64{
 		"app_id": d.AppID, "user_streams": int64(d.UserStreams), "all_streams": int64(d.AllStreams), "address_connections": int64(d.AddressConnections),
 		"user_requests": int64(d.Requests.UserRequests), "all_requests": int64(d.Requests.AllRequests), "user_rate": int64(d.Requests.UserRate),
