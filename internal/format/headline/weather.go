@@ -314,19 +314,12 @@ func (m *maker) facts(thing string) (facts []string) {
 		facts = append(facts, m.say(key, "n", m.number(v, decimals)))
 	}
 	text := m.text
-	gust, okGust := m.measured(hazard.Gust)
-	if !okGust {
-		v, unit, ok := upper(text, mphGust, windGusts)
-		if ok {
-			gust, okGust = kmh(v, cmp.Or(unit, "mph")), true
-		} else if v, _, ok := upper(text, kmhGust); ok {
-			gust, okGust = v, true
-		}
-	}
-	addGust := func() {
-		if okGust && gust > 0 {
+	addGust := func() (ok bool) {
+		gust, ok := m.gust()
+		if ok && gust > 0 {
 			add("gustsTo", nearest(gust, 5), 0)
 		}
+		return ok
 	}
 	switch thing {
 	case "thunderstorm", "tornado":
@@ -346,8 +339,7 @@ func (m *maker) facts(thing string) (facts []string) {
 		if thing == "hurricane" || thing == "typhoon" || thing == "tropicalstorm" {
 			break // the text may be of one part only
 		}
-		addGust()
-		if !okGust {
+		if !addGust() {
 			if v := m.marineWind(); v > 0 {
 				add("windTo", nearest(v, 5), 0)
 			}
@@ -424,6 +416,18 @@ func (m *maker) facts(thing string) (facts []string) {
 		}
 	}
 	return facts
+}
+
+// gust is the speed of gusts in km/h, measured or else read from the text.
+func (m *maker) gust() (float64, bool) {
+	if v, ok := m.measured(hazard.Gust); ok {
+		return v, true
+	}
+	if v, unit, ok := upper(m.text, mphGust, windGusts); ok {
+		return kmh(v, cmp.Or(unit, "mph")), true
+	}
+	v, _, ok := upper(m.text, kmhGust)
+	return v, ok
 }
 
 // marineWind is the greatest wind of the part of a marine forecast that the warning is about: where
