@@ -78,43 +78,59 @@ type Store struct {
 
 // core is what the parts of a store share: its connections, its write lock, and its state.
 type core struct {
-	store         *Store
-	database      database
+	store    *Store
+	database database
+	connections
+	sqliteFile
+	identity
+	present
+	files      blob.Place
+	ix         find.Index
+	shapes     shapeCache
+	searchTime time.Duration // see the constant
+	// bodiesInLog means that states are only in the log, not also in the table of hazards; see
+	// migration 0010.
+	bodiesInLog bool
+	// over is the latest moment for which Until has returned or is waiting; until is the latest for
+	// which it has returned.
+	over, until atomic.Int64
+	reach       *reach // whether the database is reachable, and who waits for changes
+	measures    *measures
+	listening   sync.WaitGroup
+	unlisten    context.CancelFunc
+}
+
+// connections are those of one store, by their purpose.
+type connections struct {
 	write, read   *sql.DB // one writing connection, many reading ones
 	probes        *sql.DB // for short queries that must not wait: probes, and the number of the last change
 	inspect       *sql.DB // also reads damaged pages
 	fresh         *sql.DB // reads pages from the disk; nil without SQLite
 	writeQ, readQ *sqlc.Queries
 	reads         sqlc.DBTX // for statements that are built at run time
-	files         blob.Place
-	ix            find.Index
-	shapes        shapeCache
-	searchTime    time.Duration // see the constant
-	epoch         string
-	installation  string
-	schemaBefore  int    // the schema that Open found
-	file          string // the SQLite file; empty for PostgreSQL
-	disk          *disk  // how that file is opened; nil for PostgreSQL
-	mark          *mark  // mark of that file
-	lost          int64  // see Lost
-	// bodiesInLog means that states are only in the log, not also in the table of hazards; see
-	// migration 0010.
-	bodiesInLog bool
+}
 
-	turns turns         // of the writers of this process
-	busy  time.Duration // how long that writer waits for other processes; see database.wait
+// sqliteFile is what a store knows of its file; zero for PostgreSQL.
+type sqliteFile struct {
+	file string // its path
+	disk *disk  // how it is opened
+	mark *mark  // its mark
+	lost int64  // see Lost
+}
+
+// identity says which store this is.
+type identity struct {
+	epoch, installation string
+	schemaBefore        int // the schema that Open found
+}
+
+// present is the state of the writers of this process.
+type present struct {
+	turns turns
+	busy  time.Duration // how long the writer whose turn it is waits for other processes; see database.wait
 	// failed is why writes fail; nil: they do not. prepared is set once prepareWrites has succeeded.
 	failed   atomic.Pointer[error]
 	prepared atomic.Bool
-	// over is the latest moment for which Until has returned or is waiting; until is the latest for
-	// which it has returned.
-	over, until atomic.Int64
-	reach       *reach // whether the database is reachable, and who waits for changes
-
-	measures *measures
-
-	listening sync.WaitGroup
-	unlisten  context.CancelFunc
 }
 
 // Open opens the store in folder dir, creates it if needed, and upgrades its schema. name is the
