@@ -86,7 +86,7 @@ func TestAnOrganizationIsAddedOnce(t *testing.T) {
 }
 
 func TestTheFirstStartMakesOneAdmin(t *testing.T) {
-	store := new(authtest.Store)
+	store := authtest.Open(t)
 	a, b := node(t, store, auth.Config{}), node(t, store, auth.Config{})
 	must(t, a.Rotate(t.Context(), t0))
 	p, err := a.Accounts().FirstAdmin(t.Context(), 0, t0)

@@ -44,7 +44,7 @@ func node(t testing.TB, store auth.Store, cfg auth.Config) *auth.Service {
 // organizations 1 and 2.
 func serve(t testing.TB, cfg auth.Config) (*auth.Service, *authtest.Store) {
 	t.Helper()
-	store := new(authtest.Store)
+	store := authtest.Open(t)
 	s := node(t, store, cfg)
 	must(t, s.Rotate(t.Context(), t0.Add(-auth.Day)))
 	for _, acronym := range []string{"ONE", "TWO", "THREE"} {
@@ -132,7 +132,7 @@ func vectorService(t *testing.T) (s *auth.Service, cases []tokenCase, now hazard
 	}
 	shared(t, "jwt/eddsa.json", &v)
 	now = hazard.Instant(v.Now * 1000)
-	store := new(authtest.Store)
+	store := authtest.Open(t)
 	newest := ""
 	for _, id := range []string{"k1", "k2"} {
 		seed, err := base64.RawURLEncoding.DecodeString(v.Private[id])
@@ -531,7 +531,7 @@ func TestAKeyNeverSignsWhatOutlivesIt(t *testing.T) {
 }
 
 func TestWithoutAKeyNobodyGetsAToken(t *testing.T) {
-	store := new(authtest.Store)
+	store := authtest.Open(t)
 	addCheap(t, store, "ann", secret)
 	s := node(t, store, auth.Config{})
 	if p, err := s.Authorize(t.Context(), "ann", secret, auth.Origin{Addr: home}, t0); err == nil || p != (auth.Pair{}) {

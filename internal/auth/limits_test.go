@@ -393,7 +393,7 @@ func TestARepeatedLoginIsCheap(t *testing.T) {
 
 func TestThoseWhoWaitTooLongAreToldSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := node(t, new(authtest.Store), auth.Config{})
+		s := node(t, authtest.Open(t), auth.Config{})
 		release := make(chan struct{})
 		auth.BlockHashes(s, release)
 		var mu sync.Mutex

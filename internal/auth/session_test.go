@@ -302,7 +302,7 @@ func TestPollHealsAPictureThatTheVersionDoesNotTellOf(t *testing.T) {
 	if len(n.Accounts().Users()) != 1 {
 		t.Fatal("ann is missing")
 	}
-	store.Store = new(authtest.Store) // a failover to a standby without this login
+	store.Store = authtest.Open(t) // a failover to a standby without this login
 	must(t, n.Poll(t.Context(), t0.Add(59*time.Second)))
 	if len(n.Accounts().Users()) != 1 {
 		t.Error("reloaded without need")
