@@ -25,12 +25,14 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/poll"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/ingest/sources/avalancheorg"
 	"github.com/hazardd/hazardd/internal/ingest/sources/bbk"
 	"github.com/hazardd/hazardd/internal/ingest/sources/bmkg"
 	"github.com/hazardd/hazardd/internal/ingest/sources/calfire"
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 	"github.com/hazardd/hazardd/internal/ingest/sources/copernicus"
 	"github.com/hazardd/hazardd/internal/ingest/sources/eafloods"
+	"github.com/hazardd/hazardd/internal/ingest/sources/eaws"
 	"github.com/hazardd/hazardd/internal/ingest/sources/emsc"
 	"github.com/hazardd/hazardd/internal/ingest/sources/eonet"
 	"github.com/hazardd/hazardd/internal/ingest/sources/gdacs"
@@ -78,6 +80,8 @@ var builtIn = []func() source.Source{
 	calfire.Source,
 	eafloods.Source,
 	vigicrues.Source,
+	eaws.Source,
+	avalancheorg.Source,
 	copernicus.Source,
 }
 

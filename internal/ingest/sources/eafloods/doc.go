@@ -1,9 +1,9 @@
 // Package eafloods reads the flood warnings and flood alerts of England: the list of the Environment
 // Agency's flood monitoring API (environment.data.gov.uk/flood-monitoring/doc/reference).
 //
-// The event is a warning of a flood area: the area's code, and when its warning began; the version is
-// the latest change of its message or level. An entry of level 4 says that the warning is over. A
-// list that was read to its end is Whole: an area that is not in it has no warning.
+// The event is the warning of a flood area, identified by the area's code; the version is the latest
+// change of its message or level. An entry of level 4 says that the warning is over. A list that was
+// read to its end is Whole: an area that is not in it has no warning.
 //
 // The list has no shapes. The shape of each flood area is fetched once. Until then the hazard is
 // placed in the country.

@@ -27,7 +27,7 @@ func Source() source.Source {
 		Rank: source.Ranks{hazard.Flood: source.Responsible},
 		Coverage: []source.Coverage{{Role: source.RoleResponsible, Countries: []string{"GB"}, Within: []source.Area{england},
 			Cite: "Environment Act 1995, schedule 22, and Water Resources Act 1991, section 166: the agency runs the flood warning system of England"}},
-		Lists: source.Lists{InForce: source.Yes, Complete: source.Yes, Identity: "code of the flood area, and when its warning began", NoEnd: "until level 4, or until it leaves the list",
+		Lists: source.Lists{InForce: source.Yes, Complete: source.Yes, Identity: "code of the flood area", NoEnd: "until level 4, or until it leaves the list",
 			Cite: "https://environment.data.gov.uk/flood-monitoring/doc/reference: floods are all current warnings and alerts; level 4 is shown for a day"},
 		PlaceURL: PlaceURL, ParsePlace: ParsePlace, PlaceCodes: "EA",
 		Places: func(kept source.Kept) source.Places { return places{kept} },
