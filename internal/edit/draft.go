@@ -61,6 +61,17 @@ func (r Reach) many(n int64) bool {
 	return n > 0 && (r.People == nil || *r.People >= n || int64(r.Subscribers) >= n)
 }
 
+// grew reports whether more is reached than before, or an unknown number. Subscribers come and go while
+// somebody reads: up to a tenth more of them, or ten, is not more.
+func (r Reach) grew(before Reach) bool {
+	switch {
+	case before.People != nil && (r.People == nil || *r.People > *before.People):
+		return true
+	default:
+		return r.Subscribers > before.Subscribers+max(10, before.Subscribers/10)
+	}
+}
+
 // Shown is what the second person sees of a draft besides the request: the hazard as it would
 // become, and whom it reaches.
 type Shown struct {
@@ -172,7 +183,15 @@ type second struct {
 	Author
 	draft *store.Draft
 	made  store.Saved
+	// counted means that the reach of what is published was counted again now.
+	counted bool
 }
+
+// recount is the error of a transaction that publishes a draft whose reach has to be counted again. The
+// transaction is rolled back.
+type recount struct{ heavy }
+
+func (*recount) Error() string { return "whom the draft reaches is counted again" }
 
 // waits is the error of a transaction whose change has to wait, or may have to because its reach is
 // unknown. The transaction is rolled back.
@@ -241,6 +260,13 @@ func (e *Editor) approved(ctx context.Context, who Author, clock hazard.Clock, f
 		i := slices.IndexFunc(list, func(s store.Saved) bool { return s.After.UUID == d.Hazard })
 		if i < 0 || list[i].After.OrgID != d.OrgID {
 			return fmt.Errorf("%w: draft %s says something else now, or nothing any more; refuse it, and have it made again", hazard.ErrConflict, d.ID)
+		}
+		if !who.second.counted {
+			areas, err := tx.Areas(list[i].After.Areas)
+			if err != nil {
+				return err
+			}
+			return &recount{heavy{list[i], areas}}
 		}
 		who.second.made = list[i]
 		return nil
@@ -403,11 +429,52 @@ func (e *Editor) Approve(ctx context.Context, who Author, id uuid.UUID, clock ha
 	if author.Role, author.Orgs, ok = e.Two.Standing(d.Author); !ok {
 		return done, fmt.Errorf("%w: %s, the author of the draft, may not log in any more", hazard.ErrConflict, d.Author)
 	}
-	if done.Last, err = e.again(ctx, author, &d, clock); err != nil {
+	done.Last, err = e.again(ctx, author, &d, clock)
+	if r, ok := errors.AsType[*recount](err); ok {
+		if err = e.recounted(ctx, &d, r); err == nil {
+			by.counted = true
+			done.Last, err = e.again(ctx, author, &d, clock)
+		}
+	}
+	if err != nil {
 		return done, err
 	}
 	done.State, done.New = by.made.After, by.made.Before == nil
 	return done, nil
+}
+
+// recounted counts whom a draft reaches again, just before it is published. If that is more than was
+// shown, it shows the new numbers and returns hazard.ErrConflict: the second person is asked once more.
+func (e *Editor) recounted(ctx context.Context, d *store.Draft, r *recount) error {
+	var shown Shown
+	if err := json.Unmarshal(d.Shown, &shown); err != nil {
+		return fmt.Errorf("stored draft %s: %w", d.ID, err)
+	}
+	now, err := e.Two.Reach(ctx, r.After, r.areas)
+	if err != nil {
+		return err
+	}
+	before := shown.Reach
+	if !now.grew(before) {
+		return nil
+	}
+	shown.Reach = now
+	if d.Shown, err = json.Marshal(shown); err != nil {
+		return err
+	}
+	if err := e.store.Drafts.Show(ctx, d.ID, d.Shown); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: draft %s reaches more than was shown: %s instead of %s; look again, and approve once more", hazard.ErrConflict, d.ID, now, before)
+}
+
+// String is the reach for errors: "1200 people and 40 subscribers".
+func (r Reach) String() string {
+	people := "an unknown number of"
+	if r.People != nil {
+		people = strconv.FormatInt(*r.People, 10)
+	}
+	return fmt.Sprintf("%s people and %d subscribers", people, r.Subscribers)
 }
 
 // again makes the change of a draft.

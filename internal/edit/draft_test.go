@@ -3,6 +3,8 @@ package edit_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -130,4 +132,46 @@ func TestDraftsOfAnAuthorAreBounded(t *testing.T) {
 	}
 	_, err := e.CreateHazard(t.Context(), second, nil, body, now)
 	draftOf(t, err)
+}
+
+// Whom a draft reaches is counted again when it is approved: if that is more than the second person saw,
+// they are asked once more.
+func TestAGrownReachIsAskedAboutAgain(t *testing.T) {
+	few, many := int64(1000), int64(5000)
+	for name, tt := range map[string]struct {
+		then edit.Reach
+		grew bool
+	}{
+		"as before":              {edit.Reach{People: &few, Subscribers: 40}, false},
+		"fewer":                  {edit.Reach{People: new(int64(10))}, false},
+		"more people":            {edit.Reach{People: &many, Subscribers: 40}, true},
+		"unknown":                {edit.Reach{Subscribers: 40}, true},
+		"a few more subscribers": {edit.Reach{People: &few, Subscribers: 50}, false},
+		"many more subscribers":  {edit.Reach{People: &few, Subscribers: 51}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, s := newEditor(t)
+			reach := edit.Reach{People: &few, Subscribers: 40}
+			twoPeople(e, edit.TwoPeople{Warnings: true, Reach: func(context.Context, *hazard.Hazard, []hazard.Area) (edit.Reach, error) { return reach, nil }})
+			_, err := e.CreateHazard(t.Context(), editor, nil, []byte(`{"hazard_Name":"F","type_ID":"FLOOD","severity_ID":"WARNING","latitude":10,"longitude":20}`), now)
+			id := draftOf(t, err)
+			reach = tt.then
+			_, err = e.Approve(t.Context(), second, id, now)
+			if tt.grew {
+				if !errors.Is(err, hazard.ErrConflict) || !strings.Contains(err.Error(), "more than was shown") {
+					t.Fatalf("approved what grew: %v", err)
+				}
+				if last, err := s.Log.Last(t.Context()); err != nil || last != 0 {
+					t.Errorf("something was written: %d %v", last, err)
+				}
+				if d, err := e.Draft(t.Context(), second, id); err != nil || !strings.Contains(string(d.Shown), fmt.Sprintf(`"subscribers":%d`, tt.then.Subscribers)) {
+					t.Errorf("the draft shows %s %v", d.Shown, err)
+				}
+				_, err = e.Approve(t.Context(), second, id, now)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }

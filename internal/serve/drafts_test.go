@@ -261,6 +261,23 @@ func TestDraftsAreListedByWhoMayDecide(t *testing.T) {
 }
 
 // The author of a draft knows who may decide, who has seen it, and reminds them.
+// Approvers are told beyond the map, over a channel of their own.
+func TestApproversAreToldOfADraft(t *testing.T) {
+	s, box := twoEditors(t, func(c *app.Config) { c.ApproveWarnings = true })
+	if a := s.do("second", "POST", "/subscriptions", `{"drafts":true,"channels":[{"kind":"webpush","to":"{\"a\":1}"}]}`); a.Status != 201 || !strings.Contains(string(a.Body), `"drafts":true`) {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	if a := s.do("reader", "POST", "/subscriptions", `{"drafts":true,"channels":[{"kind":"webpush","to":"{}"}]}`); a.Status != 403 {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	if a := s.do("red", "POST", "/hazards", fmt.Sprintf(drowning, "WARNING", "EVENT")); a.Status != 202 {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	if n := <-box; n.Kind != message.Drafts || len(n.Drafts) != 1 || n.Drafts[0].Author != "red" || n.Drafts[0].People == nil {
+		t.Errorf("%+v", n)
+	}
+}
+
 func TestAnAuthorKnowsWhatBecomesOfADraft(t *testing.T) {
 	s, _ := twoEditors(t, func(c *app.Config) { c.ApproveWarnings = true })
 	h := s.hazard("red", "severity_ID", "WATCH", "description", "Stay away from the river.")

@@ -118,6 +118,7 @@ type MarkKind string
 const (
 	DraftSeen     MarkKind = "seen"     // somebody who may decide has read it; the first time counts
 	DraftReminded MarkKind = "reminded" // its author reminded others of it; the last time counts
+	DraftTold     MarkKind = "told"     // those who may decide were told of it; the last time counts
 	DraftLapsing  MarkKind = "lapsing"  // people were told that its time is nearly over
 )
 
@@ -170,6 +171,57 @@ func (s *Drafts) OldestWaiting(ctx context.Context, now hazard.Instant) (made ha
 func (s *Drafts) CountWaiting(ctx context.Context, now hazard.Instant) (int64, error) {
 	n, err := s.readQ.CountWaitingDrafts(ctx, int64(now))
 	return n, storeError(err)
+}
+
+// Show replaces what is shown of a draft that waits.
+func (s *Drafts) Show(ctx context.Context, id uuid.UUID, shown []byte) error {
+	return s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, _ *sqlc.Queries) error {
+		_, err := tx.ExecContext(ctx, `UPDATE drafts SET shown = $1 WHERE id = $2 AND state = 'waiting'`, string(shown), id.String())
+		return err
+	})
+}
+
+// DraftToTell is a draft that waits, and what people were told of it.
+type DraftToTell struct {
+	Draft
+	Told, Reminded, Lapsing hazard.Instant // when, of the marks; 0: not
+}
+
+// ToTell lists the drafts that can be decided with their marks, the oldest first.
+func (s *Drafts) ToTell(ctx context.Context, now hazard.Instant) (list []DraftToTell, err error) {
+	rows, err := s.reads.QueryContext(ctx, `SELECT d.id, d.org_id, d.author, d.shown, d.created_ms, d.expires_ms,
+	coalesce(max(CASE WHEN m.kind = 'told' THEN m.at_ms END), 0), coalesce(max(CASE WHEN m.kind = 'reminded' THEN m.at_ms END), 0), coalesce(max(CASE WHEN m.kind = 'lapsing' THEN m.at_ms END), 0)
+FROM drafts d LEFT JOIN draft_marks m ON m.draft = d.id WHERE d.state = 'waiting' AND d.expires_ms > $1
+GROUP BY d.id, d.org_id, d.author, d.shown, d.created_ms, d.expires_ms ORDER BY d.created_ms, d.id`, int64(now))
+	if err != nil {
+		return nil, storeError(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var d DraftToTell
+		var id, shown string
+		if err := rows.Scan(&id, &d.OrgID, &d.Author, &shown, &d.Created, &d.Expires, &d.Told, &d.Reminded, &d.Lapsing); err != nil {
+			return nil, storeError(err)
+		}
+		if d.ID, err = uuid.Parse(id); err != nil {
+			return nil, fmt.Errorf("stored draft %s: %w", id, err)
+		}
+		d.Shown = []byte(shown)
+		list = append(list, d)
+	}
+	return list, storeError(rows.Err())
+}
+
+// Tell records what people are told of a draft now, with the notices of it.
+func (s *Notices) Tell(ctx context.Context, draft uuid.UUID, kinds []MarkKind, list []Notice, now hazard.Instant) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+		for _, kind := range kinds {
+			if _, err := q.MarkDraftAgain(ctx, sqlc.MarkDraftAgainParams{Draft: draft.String(), Kind: string(kind), AtMs: int64(now), NotAfterMs: int64(now)}); err != nil {
+				return err
+			}
+		}
+		return addNotices(ctx, q, list)
+	})
 }
 
 // Refuse refuses a draft, or returns ErrConflict if it can no longer be decided.

@@ -42,7 +42,7 @@ type Notice struct {
 	Subscription string
 	Channel      string
 	Lane         string
-	HazardID     int64 // 0 without a hazard
+	HazardID     int64 // 0 without a hazard; DraftsNotice for drafts
 	FirstChange  int64
 	Change       int64          // the latest included change; once sending has begun, the change in the message
 	Since        hazard.Instant // time of the first change
@@ -59,6 +59,10 @@ type Notice struct {
 	Said         []byte // content of the message
 	Text         string // the message in plain text
 }
+
+// DraftsNotice is the HazardID of a notice of drafts that wait for a second person: which, is decided
+// when it is sent.
+const DraftsNotice = -1
 
 // Told is what a subscriber has been sent about a hazard.
 type Told struct {

@@ -2415,7 +2415,7 @@ export interface paths {
         /**
          * Publish a draft
          * @description Takes the role editor, the right to write the hazard, and another person than the author, who must still have that right. The change is made in your name; the hazard names the author.
-         *     409: the draft was decided before, or its time is over. 412: a hazard that it alters has changed since. The answer is the hazard that people are told of.
+         *     Whom it reaches is counted again. 409: the draft was decided before, its time is over, or it reaches more than was shown: read it again, and approve once more. 412: a hazard that it alters has changed since. The answer is the hazard that people are told of.
          */
         readonly post: operations["approveDraft"];
         readonly delete?: never;
@@ -7153,6 +7153,8 @@ export interface components {
             readonly where?: components["schemas"]["SubscriptionWhere"];
             /** @description The uuid of the only hazard that it is about, wherever it is: in place of `where`. What holds now is told at once, later changes and the end as usual; a week after the end the subscription is removed. Without an account, Web Push needs no address of email with it. */
             readonly hazard?: string;
+            /** @description Changes that wait for a second person, in place of hazards: at once those that you may decide about, again when you are reminded, and before they or your own ones lapse. Takes the role editor, and excludes `where` and `hazard`. Quiet hours and digests do not delay it. */
+            readonly drafts?: boolean;
             /** @description Empty for all. */
             readonly types?: readonly components["schemas"]["TypeId"][];
             /** @description Empty for all. */
@@ -7198,6 +7200,8 @@ export interface components {
             readonly where?: components["schemas"]["SubscriptionWhere"];
             /** @description The uuid of the only hazard that it is about, wherever it is: in place of `where`. What holds now is told at once, later changes and the end as usual; a week after the end the subscription is removed. Without an account, Web Push needs no address of email with it. */
             readonly hazard?: string;
+            /** @description Changes that wait for a second person, in place of hazards: at once those that you may decide about, again when you are reminded, and before they or your own ones lapse. Takes the role editor, and excludes `where` and `hazard`. Quiet hours and digests do not delay it. */
+            readonly drafts?: boolean;
             /** @description Empty for all. */
             readonly types?: readonly components["schemas"]["TypeId"][];
             /** @description Empty for all. */
@@ -7289,6 +7293,8 @@ export interface components {
             readonly where?: components["schemas"]["SubscriptionWhere"];
             /** @description The only hazard that it is about. */
             readonly hazard?: components["schemas"]["Uuid"];
+            /** @description Whether it is about changes that wait for a second person. */
+            readonly drafts?: boolean;
             /** @description Ends it, by `POST /subscriptions/unsubscribe`: once, to who follows a hazard over Web Push without an account. */
             readonly token?: string;
             readonly types: readonly components["schemas"]["TypeId"][];

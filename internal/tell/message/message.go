@@ -30,6 +30,7 @@ const (
 	Summary    Kind = "summary"    // many hazards at once (a storm)
 	Digest     Kind = "digest"     // the messages of a day or a week, if the subscription wants that
 	Confirm    Kind = "confirm"    // asks whether the address wants messages; Link or Code confirms
+	Drafts     Kind = "drafts"     // changes wait for a second person
 	Test       Kind = "test"       // shows that a channel works
 )
 
@@ -57,7 +58,7 @@ type Notice struct {
 	Name         string         // of the subscription, given by its owner; may be empty
 	Language     []string       // BCP 47, the preferred one first
 	Zone         *time.Location // of the reader; nil for UTC only
-	Items        []Item         // one; several in a summary or digest; none in confirm and test
+	Items        []Item         // one; several in a summary or digest; none in confirm, drafts and test
 	More         int            // hazards left out of a summary or digest
 	// Absolute addresses, empty if the service has no public address. Link is the page of the hazard, or
 	// for Confirm the page that confirms. Manage is the page of the subscription. Unsubscribe ends it by
@@ -65,6 +66,23 @@ type Notice struct {
 	Link, Manage, Unsubscribe string
 	// Code confirms an address that can get no link, in a Confirm; the owner of the subscription enters it.
 	Code string
+	// Drafts are the changes that wait, of a message of that kind, and Link is where they are decided. More
+	// are left out.
+	Drafts []Draft
+}
+
+// Draft is a change that waits for a second person.
+type Draft struct {
+	Name        string // of the hazard
+	Type        hazard.Type
+	Severity    hazard.Severity
+	Exercise    bool
+	Author      string
+	Mine        bool   // of the reader, who does not decide about it
+	People      *int64 // who would be reached; nil if unknown
+	Subscribers int64
+	Expires     hazard.Instant // it cannot be decided from then on
+	Left        time.Duration  // until then
 }
 
 // Item is a hazard in a message.

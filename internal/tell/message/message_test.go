@@ -71,9 +71,16 @@ func TestTheSubjectSaysWhyItComes(t *testing.T) {
 		},
 		"3 hazards concern your places": func(n *Notice, _ *hazard.Hazard) { n.Kind, n.More = Summary, 2 },
 		"Confirm your address":          func(n *Notice, _ *hazard.Hazard) { n.Kind = Confirm },
+		"A decision waits for you: EXERCISE: Flood in Ada": func(n *Notice, _ *hazard.Hazard) {
+			n.Kind, n.Drafts = Drafts, []Draft{{Name: "Mine", Mine: true}, {Name: "Flood in Ada", Exercise: true, Author: "ann"}}
+		},
+		"2 decisions wait for you": func(n *Notice, _ *hazard.Hazard) { n.Kind, n.Drafts = Drafts, make([]Draft, 2) },
+		"Your draft lapses soon: Flood": func(n *Notice, _ *hazard.Hazard) {
+			n.Kind, n.Drafts = Drafts, []Draft{{Mine: true, Type: hazard.Flood}}
+		},
 	} {
 		n := flood(t, change)
-		if n.Kind == Confirm {
+		if n.Kind == Confirm || n.Kind == Drafts {
 			n.Items = nil
 		}
 		if got := n.write().subject; got != want {
@@ -166,11 +173,17 @@ func TestADrillIsUnmistakable(t *testing.T) {
 
 func TestAMessageIsInTheReadersLanguage(t *testing.T) {
 	for _, l := range words.All() {
-		for _, kind := range []Kind{First, Changed, Ended, Withdrawn, Correction, Summary, Digest, Confirm, Test} {
+		for _, kind := range []Kind{First, Changed, Ended, Withdrawn, Correction, Summary, Digest, Confirm, Drafts, Test} {
 			n := flood(t, func(n *Notice, h *hazard.Hazard) {
 				n.Kind, n.Language, n.Late, n.More = kind, []string{l.ID, "en"}, 3*time.Hour, 3
 				n.Items[0].Changed = []Change{{"severity", "WATCH", "WARNING"}, {"magnitude", "", "6.8"}, {"area", "", "near"}, {"distance", "20", "12"}}
+				if kind == Drafts {
+					n.Late, n.Drafts = 0, []Draft{{Name: "Flood", Severity: hazard.Warning, Author: "ann", People: new(int64(1200)), Left: time.Hour}, {Type: hazard.Flood, Severity: hazard.Warning, Mine: true, Exercise: true}}
+				}
 			})
+			if kind == Drafts {
+				n.Items = nil
+			}
 			m, err := n.Mail()
 			if err != nil {
 				t.Fatal(err)
@@ -201,7 +214,7 @@ var hostile = []string{"\r\nBcc: all@example.org\r\n\r\nbody", "<script>alert(1)
 func TestHostileTextsStayText(t *testing.T) {
 	for _, evil := range hostile {
 		for _, lang := range []string{"en", "ar"} {
-			for _, kind := range []Kind{First, Withdrawn, Summary, Confirm} {
+			for _, kind := range []Kind{First, Withdrawn, Summary, Confirm, Drafts} {
 				checkHostile(t, evil, lang, kind)
 			}
 		}
@@ -222,6 +235,7 @@ func checkHostile(t *testing.T, evil, lang string, kind Kind) {
 		n.Manage, n.Unsubscribe, n.Link = evil, "https://example.org/"+evil, "javascript:"+evil
 		h.Name, h.Description, h.Note, h.Source = evil, evil, evil, evil
 		h.Texts = []hazard.Text{{Language: "en", Own: true, Name: evil, Description: evil, Instruction: evil, Sender: evil, Responses: []string{evil}}}
+		n.Drafts = []Draft{{Name: evil, Author: evil, Type: hazard.Type(evil)}}
 		n.Items[0].Place, n.Items[0].Reason, n.Items[0].Authority, n.Items[0].Link = evil, evil, evil, "https://example.org/"+evil
 		n.Items[0].Changed = []Change{{"name", evil, evil}, {evil, evil, evil}, {"end", evil, evil}, {"people", evil, evil}}
 	})

@@ -90,6 +90,8 @@ func (n *Notice) Line(limit int) string {
 	parts := []string{w.first + w.place()}
 	link := ""
 	switch {
+	case n.Kind == Drafts:
+		parts, link = append(parts, w.intro...), w.button[1]
 	case n.Code != "":
 		parts = w.intro
 	case n.Kind == Confirm:
@@ -251,6 +253,9 @@ func (n *Notice) View() View {
 		v.Severity = urgency.String()
 	}
 	v.Priority = map[hazard.Severity]int{hazard.Warning: 5, hazard.Watch: 4, hazard.Advisory: 3}[urgency]
+	if n.Kind == Drafts {
+		v.Priority = 4
+	}
 	if v.Priority == 0 {
 		v.Priority = 2
 	}

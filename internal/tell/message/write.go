@@ -91,7 +91,7 @@ func (n *Notice) write() *letter {
 		}
 		w.items = append(w.items, w.entry(&n.Items[i], reader.Of(&n.Items[i].Hazard)))
 	}
-	if more > 0 {
+	if more > 0 && n.Kind != Drafts {
 		w.more = w.say("more", "n", more)
 	}
 	w.first = w.subjectOf()
@@ -112,6 +112,11 @@ func (n *Notice) write() *letter {
 		w.button = [2]string{w.say("confirm"), safe(n.Link)}
 		w.foot = []string{w.say("confirmIgnore")}
 		return w
+	case Drafts:
+		for i := range n.Drafts {
+			w.intro = append(w.intro, w.draft(&n.Drafts[i]))
+		}
+		w.button = [2]string{w.say("draftReview"), safe(n.Link)}
 	case Test:
 		w.intro = []string{w.say("testText")}
 	}
@@ -169,6 +174,8 @@ func (w *letter) subjectOf() string {
 		return w.say("subjectConfirm")
 	case n.Kind == Test:
 		return w.say("subjectTest")
+	case n.Kind == Drafts:
+		return w.subjectOfDrafts()
 	case n.Kind == Digest:
 		text = w.say("subjectDigest", "n", len(n.Items)+n.More)
 	case n.Kind == Summary || len(w.items) != 1:
@@ -187,6 +194,56 @@ func (w *letter) subjectOf() string {
 		text = w.say("drill", "text", text)
 	}
 	return headline.Capital(text)
+}
+
+// subjectOfDrafts names what waits, or says how many: those that the reader decides about first.
+func (w *letter) subjectOfDrafts() string {
+	var first *Draft
+	decides := w.n.More
+	for i := range w.n.Drafts {
+		d := &w.n.Drafts[i]
+		if !d.Mine {
+			decides++
+		}
+		if first == nil || first.Mine && !d.Mine {
+			first = d
+		}
+	}
+	switch {
+	case first == nil:
+		return w.say("draftReview")
+	case decides > 1:
+		return w.say("subjectDrafts", "n", decides)
+	case first.Mine:
+		return w.say("subjectDraftLapses", "name", w.nameOf(first))
+	}
+	return w.say("subjectDraft", "name", w.nameOf(first))
+}
+
+// nameOf returns the name of a draft's hazard; that it is a drill comes first.
+func (w *letter) nameOf(d *Draft) string {
+	name := w.quote(d.Name, maxName)
+	if name == "" {
+		name = w.l.NameOf("type", string(d.Type))
+	}
+	if d.Exercise {
+		name = w.say("drill", "text", name)
+	}
+	return name
+}
+
+// draft says who asks for what, whom it reaches and until when it can be decided.
+func (w *letter) draft(d *Draft) string {
+	level := w.l.NameOf("severity", d.Severity.String())
+	text := w.say("draftMine", "name", w.nameOf(d), "level", level)
+	if !d.Mine {
+		text = w.say("draftAsks", "author", w.quote(d.Author, maxName), "name", w.nameOf(d), "level", level)
+	}
+	people := w.say("draftUnknown")
+	if d.People != nil {
+		people = w.page("people", "n", w.apart(w.number(*d.People)))
+	}
+	return text + " " + w.say("draftReach", "people", people, "n", w.apart(w.number(d.Subscribers))) + " " + w.say("draftLapses", "time", w.moment(d.Expires), "span", w.span(d.Left))
 }
 
 // place is what follows the subject: how far the hazard is from the reader.

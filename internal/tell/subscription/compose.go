@@ -34,7 +34,7 @@ func (s *Service) compose(sub *subscription, c *Channel, list []delivery, more i
 			n.At = d.at
 		}
 		since = min(since, d.row.Since)
-		if kind == message.Confirm {
+		if d.row.HazardID <= 0 {
 			continue
 		}
 		if len(list) == 1 {
@@ -51,7 +51,7 @@ func (s *Service) compose(sub *subscription, c *Channel, list []delivery, more i
 	if len(list) > 1 {
 		bySeverity(n.Items)
 	}
-	if late := time.Duration(now-since) * time.Millisecond; late > lateAfter && kind != message.Confirm && kind != message.Digest {
+	if late := time.Duration(now-since) * time.Millisecond; late > lateAfter && kind != message.Confirm && kind != message.Drafts && kind != message.Digest {
 		n.Late = late
 	}
 	if kind == message.Confirm && c.Kind == channel.HTTP {
@@ -65,6 +65,8 @@ func (s *Service) compose(sub *subscription, c *Channel, list []delivery, more i
 		n.Manage, n.Unsubscribe = link(ToManage, 0), link(ToUnsubscribe, 0)
 		if kind == message.Confirm {
 			n.Link = link(ToConfirm, now.Add(confirmLife))
+		} else if kind == message.Drafts {
+			n.Link = s.BaseURL + "/"
 		} else if len(n.Items) == 1 {
 			n.Link = n.Items[0].Link
 		}

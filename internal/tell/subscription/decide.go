@@ -55,6 +55,8 @@ type facts struct {
 	hazard *hazard.Hazard // now; nil if it no longer exists
 	last   *lastMessage   // about the hazard; nil if there was none. Of a message that may have arrived: that one
 	near   nearness
+	drafts []message.Draft // that wait, of a notice of drafts; more are not listed
+	more   int
 	// then is the hazard as a message that may have arrived describes it.
 	then *hazard.Hazard
 }
@@ -97,8 +99,8 @@ func (p *plan) needed(rows []store.Notice, now hazard.Instant) []store.Notice {
 		}
 		return slices.DeleteFunc(slices.Clone(rows), func(n store.Notice) bool { return n.Message != rows[i].Message || n.State != store.NoticeSending })
 	}
-	if i := slices.IndexFunc(rows, func(n store.Notice) bool { return n.HazardID == 0 }); i >= 0 {
-		return rows[:i+1] // a confirmation is sent alone
+	if i := slices.IndexFunc(rows, func(n store.Notice) bool { return n.HazardID <= 0 }); i >= 0 {
+		return rows[:i+1] // a confirmation is sent alone, and so are drafts
 	}
 	return rows
 }
@@ -117,6 +119,10 @@ func (p *plan) decide(r *recipient, list []facts, now hazard.Instant) {
 			p.claim([]delivery{{row: f.row, last: lastMessage{Kind: message.Confirm}, at: f.row.Since.Time()}}, message.Confirm, now)
 			return
 		}
+		if f.row.HazardID == store.DraftsNotice {
+			p.chooseDrafts(r, f, now)
+			return
+		}
 		d, why := r.delivery(f, now)
 		if why != "" {
 			p.drop(f.row, why)
@@ -128,6 +134,19 @@ func (p *plan) decide(r *recipient, list []facts, now hazard.Instant) {
 	}
 	if len(due) > 0 {
 		p.choose(r, due, now)
+	}
+}
+
+// chooseDrafts decides whether drafts that wait are told now.
+func (p *plan) chooseDrafts(r *recipient, f *facts, now hazard.Instant) {
+	until := hazard.At(r.burst.free(now.Time(), r.storm, gatherWarning))
+	switch {
+	case len(f.drafts) == 0:
+		p.drop(f.row, "no draft waits any more")
+	case len(r.burst.recent(now.Time())) >= r.storm && until > now:
+		p.hold(f.row, until)
+	default:
+		p.claim([]delivery{{row: f.row, last: lastMessage{Kind: message.Drafts}, at: f.row.Since.Time()}}, message.Drafts, now)
 	}
 }
 
@@ -305,7 +324,7 @@ func (p *plan) repeat(list []facts, now hazard.Instant) {
 	holds := true
 	for i := range list {
 		f := &list[i]
-		if f.row.HazardID == 0 {
+		if f.row.HazardID <= 0 {
 			again = append(again, delivery{row: f.row, change: f.row.Change, last: lastMessage{Kind: kind}, at: f.row.Since.Time()})
 			continue
 		}

@@ -31,6 +31,7 @@ type index struct {
 	assets   map[*area]struct{}                // the areas that are assets of an organization; they are not in tree
 	world    map[uint32]struct{}               // slots without places, for the whole world
 	hazards  map[uuid.UUID]map[uint32]struct{} // slots that follow one hazard
+	drafts   map[uint32]string                 // slots that are told of drafts, with their owners
 	criteria map[string]*criteria
 	channels map[string]*channelSet
 	seen     []uint32 // by slot: the last search that found it
@@ -91,7 +92,7 @@ type criteria struct {
 }
 
 func newIndex() *index {
-	return &index{slots: make([]slot, 1), parts: make([]part, 1), seen: make([]uint32, 1), byID: map[uuid.UUID]uint32{}, areas: map[string]*area{}, assets: map[*area]struct{}{}, world: map[uint32]struct{}{}, hazards: map[uuid.UUID]map[uint32]struct{}{},
+	return &index{slots: make([]slot, 1), parts: make([]part, 1), seen: make([]uint32, 1), byID: map[uuid.UUID]uint32{}, areas: map[string]*area{}, assets: map[*area]struct{}{}, world: map[uint32]struct{}{}, hazards: map[uuid.UUID]map[uint32]struct{}{}, drafts: map[uint32]string{},
 		criteria: map[string]*criteria{}, channels: map[string]*channelSet{}}
 }
 
@@ -149,6 +150,10 @@ func (ix *index) put(s *store.Subscription, region func(string) (geo.Shape, floa
 	ix.byID[id] = n
 	if len(set.routes) == 0 {
 		return nil // it is counted, and gets no messages
+	}
+	if sub.OfDrafts {
+		ix.drafts[n] = s.Owner
+		return nil
 	}
 	if sub.Hazard != uuid.Nil {
 		if ix.hazards[sub.Hazard] == nil {
@@ -354,6 +359,7 @@ func (ix *index) drop(id uuid.UUID) {
 		delete(ix.channels, set.key)
 	}
 	delete(ix.world, n)
+	delete(ix.drafts, n)
 	if followed := ix.slots[n].hazard; followed != uuid.Nil {
 		if delete(ix.hazards[followed], n); len(ix.hazards[followed]) == 0 {
 			delete(ix.hazards, followed)

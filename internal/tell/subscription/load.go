@@ -66,6 +66,14 @@ func (s *Service) plan(ctx context.Context, box store.Mailbox, bursts map[burstK
 		c := sub.channel(box.Channel)
 		p.to = channel.Address{Kind: c.Kind, To: sub.addresses[c.ID], Template: c.Template}
 		p.message = s.compose(sub, c, p.deliveries, p.more, p.kind, p.id, now)
+		if p.kind == message.Drafts {
+			p.message.Drafts, p.message.More = list[0].drafts, list[0].more
+			for _, f := range list {
+				if f.row.HazardID == store.DraftsNotice {
+					p.message.Drafts, p.message.More = f.drafts, f.more
+				}
+			}
+		}
 	}
 	return p, nil
 }
@@ -74,8 +82,12 @@ func (s *Service) plan(ctx context.Context, box store.Mailbox, bursts map[burstK
 func (s *Service) facts(ctx context.Context, sub *subscription, n store.Notice, now hazard.Instant) (f facts, err error) {
 	f.row = n
 	sending := n.State == store.NoticeSending
-	if n.HazardID == 0 {
+	switch n.HazardID {
+	case 0:
 		return f, nil
+	case store.DraftsNotice:
+		f.drafts, f.more, err = s.drafts(ctx, sub.Owner, now)
+		return f, err
 	}
 	h, err := s.Store.Hazards.Get(ctx, n.HazardID)
 	if !sending && errors.Is(err, hazard.ErrNotFound) {

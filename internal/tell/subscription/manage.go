@@ -199,7 +199,7 @@ func (s *Service) mayMake(who tell.Author, r *request, sub *subscription, err er
 	if r.Channels == nil && len(sub.Channels) == 0 {
 		bad.Add("channels", "is missing: expected at least one, such as {\"kind\": \"email\", \"to\": \"ann@example.org\"}")
 	}
-	if who.Caller == nil && sub.Where == nil && sub.Hazard == uuid.Nil {
+	if who.Caller == nil && sub.Where == nil && sub.Hazard == uuid.Nil && !sub.OfDrafts {
 		bad.Add("where", "is missing: expected areas, points or regions")
 	}
 	if who.Caller == nil && !sub.followsWithConsent() && len(sub.Channels) > 0 && !slices.ContainsFunc(sub.Channels, func(c Channel) bool { return c.Kind == channel.Email }) {
@@ -213,6 +213,9 @@ func (s *Service) mayMake(who tell.Author, r *request, sub *subscription, err er
 	}
 	if r.Channels != nil && (who.Caller == nil || who.Role == auth.Reader) && slices.ContainsFunc(sub.Channels, func(c Channel) bool { return c.Kind == channel.HTTP }) {
 		return fmt.Errorf("%w: channels of kind http require the role editor", hazard.ErrForbidden)
+	}
+	if r.OfDrafts != nil && *r.OfDrafts && (who.Caller == nil || who.Role == auth.Reader) {
+		return fmt.Errorf("%w: drafts require the role editor", hazard.ErrForbidden)
 	}
 	if r.Confirmed != nil && *r.Confirmed && !who.Admin() {
 		return fmt.Errorf("%w: confirmed requires the role admin", hazard.ErrForbidden)

@@ -110,6 +110,9 @@ func (q *queue) Refresh(ctx context.Context) (from int64, any bool, err error) {
 		for _, name := range lanes {
 			q.wake(ctx, name)
 		}
+		if err := q.tellOfDrafts(ctx); err != nil {
+			return 0, false, err
+		}
 	}
 	return q.noticed, true, nil
 }

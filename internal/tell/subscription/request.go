@@ -107,6 +107,7 @@ type kept struct {
 	Name       string            `json:"name"`
 	Where      *Where            `json:"where,omitzero"`
 	Hazard     uuid.UUID         `json:"hazard,omitzero"` // the only hazard that it is about; see follow.go
+	OfDrafts   bool              `json:"drafts,omitzero"` // only changes that wait for a second person; see drafts.go
 	Types      []hazard.Type     `json:"types,omitzero"`
 	Categories []hazard.Category `json:"categories,omitzero"`
 	Severity   hazard.Severity   `json:"severity_min,omitzero"`
@@ -130,6 +131,7 @@ type Subscription struct {
 	Name       string            `json:"name"`
 	Where      *Where            `json:"where,omitzero"`
 	Hazard     uuid.UUID         `json:"hazard,omitzero"` // the only hazard that it is about
+	OfDrafts   bool              `json:"drafts,omitzero"` // only changes that wait for a second person
 	Types      []hazard.Type     `json:"types"`
 	Categories []hazard.Category `json:"categories"`
 	Severity   string            `json:"severity_min,omitzero"`
@@ -196,7 +198,7 @@ func (s *subscription) encode(k *Key) (err error) {
 
 func (s *subscription) show(addresses bool, waiting int64) Subscription {
 	k := &s.kept
-	shown := Subscription{ID: s.ID, Owner: s.Owner, Name: k.Name, Where: k.Where, Hazard: k.Hazard, Types: orNone(k.Types), Categories: orNone(k.Categories), Measure: k.Measure, People: k.People, Drills: k.Drills,
+	shown := Subscription{ID: s.ID, Owner: s.Owner, Name: k.Name, Where: k.Where, Hazard: k.Hazard, OfDrafts: k.OfDrafts, Types: orNone(k.Types), Categories: orNone(k.Categories), Measure: k.Measure, People: k.People, Drills: k.Drills,
 		Language: k.Language, Zone: cmp.Or(k.Zone, "UTC"), Quiet: k.Quiet, Digest: cmp.Or(k.Digest, NoDigest), Status: "active", Waiting: waiting, Created: k.Created.String(), Updated: k.Updated.String(),
 		Channels: []ShownChannel{}}
 	if k.Severity != hazard.NoSeverity {
@@ -230,6 +232,7 @@ type request struct {
 	Name       *string         `json:"name"`
 	Where      *Where          `json:"where"`
 	Hazard     *string         `json:"hazard"`
+	OfDrafts   *bool           `json:"drafts"`
 	Types      *[]string       `json:"types"`
 	Categories *[]string       `json:"categories"`
 	Severity   *string         `json:"severity_min"`
@@ -271,7 +274,7 @@ const (
 )
 
 // unset holds the values of members that are not set: what null stands for (RFC 7396).
-var unset = map[string]string{"name": `""`, "where": `{}`, "hazard": `""`, "types": `[]`, "categories": `[]`, "severity_min": `""`, "measure": `""`, "people_min": `0`, "drills": `false`, "language": `""`,
+var unset = map[string]string{"name": `""`, "where": `{}`, "hazard": `""`, "drafts": `false`, "types": `[]`, "categories": `[]`, "severity_min": `""`, "measure": `""`, "people_min": `0`, "drills": `false`, "language": `""`,
 	"time_zone": `"UTC"`, "quiet": `{}`, "digest": `"none"`}
 
 // decode parses a body, and replaces null by the value of a member that is not set.
@@ -302,6 +305,9 @@ func (s *Service) apply(r *request, sub *subscription) (fresh []string, err erro
 	}
 	if r.Hazard != nil {
 		k.follow(*r.Hazard, bad)
+	}
+	if tell.Set(&k.OfDrafts, r.OfDrafts); k.OfDrafts && (k.Where != nil || k.Hazard != uuid.Nil) {
+		bad.Add("drafts", "cannot be combined with where or hazard: it tells of what waits for a second person, and of nothing else")
 	}
 	if r.Severity != nil {
 		k.Severity = severity(*r.Severity, "severity_min", bad)

@@ -343,7 +343,7 @@ func (s *sender) finish(ctx context.Context, h *tell.Health, p *plan, now hazard
 			after.Message, after.Kind, after.Said = "", "", nil
 		}
 		result.Updates = append(result.Updates, store.NoticeUpdate{Before: row, After: after})
-		if out.state == store.NoticeSent && row.HazardID != 0 {
+		if out.state == store.NoticeSent && row.HazardID > 0 {
 			if last, err := decodeMessage(row.Said); err == nil {
 				result.Told = append(result.Told, last.told(p.box, row.HazardID, row.Change, now))
 			}
@@ -354,7 +354,7 @@ func (s *sender) finish(ctx context.Context, h *tell.Health, p *plan, now hazard
 
 // text returns a sent message for storage, without the links that grant access to the subscription.
 func (s *Service) text(n message.Notice) string {
-	if s.Text == nil || n.Kind == message.Confirm {
+	if s.Text == nil || n.Kind == message.Confirm || n.Kind == message.Drafts { // drafts say nothing once they were decided, or redacted
 		return ""
 	}
 	n.Manage, n.Unsubscribe = "", ""

@@ -32,6 +32,8 @@ export interface TellDraft {
   /** Of the subscription that is changed; undefined: a new one. */
   readonly id: string | undefined;
   readonly name: string;
+  /** Only changes that wait for a second person, for editors: all about hazards is left out. */
+  readonly drafts: boolean;
   readonly points: readonly PointDraft[];
   /** Corners as lines of text, or an area from elsewhere, which can be kept or removed. */
   readonly area: { readonly corners: string } | { readonly geometry: Geometry } | undefined;
@@ -64,6 +66,7 @@ export const pointAt = ([longitude, latitude]: readonly [number, number], name =
 export const emptyDraft = (offered: Offered, language: string, zone: string): TellDraft => ({
   id: undefined,
   name: "",
+  drafts: false,
   points: [],
   area: undefined,
   regions: [],
@@ -85,6 +88,7 @@ export const emptyDraft = (offered: Offered, language: string, zone: string): Te
 export const draftOf = (s: Subscription): TellDraft => ({
   id: s.id,
   name: s.name,
+  drafts: s.drafts ?? false,
   points: (s.where?.points ?? []).map((p: Point) => ({ name: p.name ?? "", latitude: String(p.lat), longitude: String(p.lon), radius: String(p.radius_km) })),
   area: areaOf(s.where?.areas as Geometry | undefined),
   regions: s.where?.regions ?? [],
@@ -138,6 +142,7 @@ export function bodyOf(d: TellDraft, worldAllowed: boolean): { readonly body: Re
     if (!(n >= lowest && n <= highest)) faults[at] = tell.fault.between({ lowest, highest });
     return n;
   };
+  if (d.drafts) d = { ...d, points: [], area: undefined, regions: [], assets: undefined, people: "" };
   const points = d.points.map((p, i) => ({
     ...(p.name.trim() ? { name: p.name.trim() } : {}),
     lat: read(p.latitude, `where/points/${i}/lat`, -90, 90),
@@ -163,6 +168,7 @@ export function bodyOf(d: TellDraft, worldAllowed: boolean): { readonly body: Re
     faults,
     body: {
       name: d.name.trim(),
+      drafts: d.drafts,
       where: somewhere ? { areas, points, regions: d.regions, ...(assets ? { assets } : {}) } : null,
       types: d.types,
       categories: d.categories,

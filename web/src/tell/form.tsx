@@ -64,10 +64,19 @@ export function Form({ offered, done, cancel }: { offered: Offered; done: (words
         void submit();
       }}
     >
-      <Places draft={draft} set={set} faults={faults} offered={offered} />
-      <What draft={draft} set={set} faults={faults} />
+      {user && user.role !== "reader" && (
+        <label class="choice">
+          <input type="checkbox" checked={draft.drafts} onChange={(e) => set({ drafts: e.currentTarget.checked })} />
+          <span>
+            <strong>{tell.drafts}</strong>
+            <span class="muted">{tell.draftsHint}</span>
+          </span>
+        </label>
+      )}
+      {!draft.drafts && <Places draft={draft} set={set} faults={faults} offered={offered} />}
+      {!draft.drafts && <What draft={draft} set={set} faults={faults} />}
       <How draft={draft} set={set} faults={faults} offered={offered} note={setNote} />
-      <When draft={draft} set={set} faults={faults} />
+      {!draft.drafts && <When draft={draft} set={set} faults={faults} />}
       <Field name="name" label={tell.field.name} faults={faults} hint={tell.nameHint}>
         {(a) => <input {...a} maxLength={100} autocomplete="off" value={draft.name} onInput={(e) => set({ name: e.currentTarget.value })} />}
       </Field>

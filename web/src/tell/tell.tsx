@@ -228,6 +228,7 @@ function channelName(s: Subscription, id: string): string {
 
 function placesOf(s: Subscription): string {
   const where = s.where;
+  if (s.drafts) return tell.drafts;
   if (!where) return tell.world;
   return listed([
     ...(where.points ?? []).map((p) => p.name || tell.around({ radius: p.radius_km, latitude: p.lat.toFixed(2), longitude: p.lon.toFixed(2) })),
