@@ -14,6 +14,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/poll"
+	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
+	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
@@ -26,10 +28,10 @@ type fact struct {
 	point      [2]float64 // longitude, latitude
 }
 
-// snapshot is a recorded list, and when it was read.
+// snapshot is a recorded list, or a message, and when it was read. Without a payload, time passes.
 type snapshot struct {
-	file string
-	at   time.Time
+	payload []byte
+	at      time.Time
 }
 
 // snapshots returns the lists of a folder, of which the names are as given after the time.
@@ -41,7 +43,7 @@ func snapshots(t *testing.T, folder string, lists ...string) (all []snapshot) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, snapshot{filepath.Join(folder, name), at})
+		all = append(all, snapshot{recordings.Read(t, filepath.Join(folder, name)), at})
 	}
 	return all
 }
@@ -61,128 +63,211 @@ func series(t *testing.T, folder, prefix string) []snapshot {
 	return snapshots(t, folder, lists...)
 }
 
-// truth returns what a payload says of the events that are in force, by the names that the service gives
-// them. It reads the payload itself.
+// passing adds moments at which nothing comes, as often as every, until a time after the last snapshot.
+func passing(all []snapshot, every, until time.Duration) []snapshot {
+	last := all[len(all)-1].at
+	for after := every; after <= until; after += every {
+		all = append(all, snapshot{at: last.Add(after)})
+	}
+	return all
+}
+
+// truth returns which events are in force after a payload, which is nil if only time has passed: by the
+// names that the service gives them, or with "cap:" before the sender and the identifier of a CAP
+// message. It reads the payload itself.
 type truth func(t *testing.T, payload []byte, at time.Time) map[string]fact
+
+// compared is a source that is compared with its payloads.
+type compared struct {
+	name   string
+	source string // if it has another name
+	url    string // of an operator's CAP feed; empty for a built-in source
+	lists  []snapshot
+	// listed is set if only the second list in a row that lacks an event ends it.
+	listed bool
+	// stated is set if its starts are when things began, which it corrects: the last one counts.
+	stated bool
+	truth  truth
+}
 
 // TestActiveIsWhatTheSourceSays replays recorded lists of sources, and compares what is active after
 // each with what the lists say, which is read here without the adapters. It prints a table.
 func TestActiveIsWhatTheSourceSays(t *testing.T) {
 	test.Slow(t)
-	t.Logf("%-8s %5s %6s %9s %9s %9s %9s %9s %9s", "source", "lists", "events", "precision", "recall", "start", "end", "level", "point")
-	for _, tt := range []struct {
-		source   string
-		lists    []snapshot
-		national bool // a title and a time of making are put into the payload
-		truth    truth
-	}{
-		{"nhc", snapshots(t, "feeds/nhc", "20260822T1000Z CurrentStorms-20260822.json", "20260927T1600Z CurrentStorms-20260927.json"), false, stormsOfTheNHC},
-		{"calfire", snapshots(t, "feeds/calfire", "20240616T2300Z map-20240616.json", "20240617T2300Z map-20240617.json",
-			"20240618T1200Z map-20240618a.json", "20240618T2300Z map-20240618b.json"), false, firesOfCalifornia()},
-		{"nswrfs", series(t, "feeds/nsw-rfs", "majorIncidents-"), false, firesOfNSW},
-		{"nws", series(t, "feeds/nws", "active-"), true, eventsOfTheNWS},
+	nws := series(t, "feeds/nws", "active-")
+	for i := range nws { // as the national list, which says when it was made
+		nws[i].payload = national(nws[i].payload, nws[i].at)
+	}
+	const meteoalarm = "https://feeds.meteoalarm.org/api/v1/warnings/feeds-"
+	t.Logf("%-11s %5s %6s %9s %9s %9s %9s %9s %9s", "source", "lists", "events", "precision", "recall", "start", "end", "level", "point")
+	for _, tt := range []compared{
+		{name: "nhc", lists: snapshots(t, "feeds/nhc", "20260822T1000Z CurrentStorms-20260822.json", "20260927T1600Z CurrentStorms-20260927.json"), truth: stormsOfTheNHC},
+		{name: "calfire", lists: snapshots(t, "feeds/calfire", "20240616T2300Z map-20240616.json", "20240617T2300Z map-20240617.json",
+			"20240618T1200Z map-20240618a.json", "20240618T2300Z map-20240618b.json"), truth: firesOfCalifornia()},
+		{name: "nswrfs", lists: series(t, "feeds/nsw-rfs", "majorIncidents-"), listed: true, truth: firesOfNSW},
+		{name: "nws", lists: nws, listed: true, truth: eventsOfTheNWS},
+		{name: "usgs", lists: quakeLists(t), stated: true, truth: quakesOfTheUSGS()},
+		{name: "gdacs", lists: disasterLists(t), stated: true, truth: disastersOfGDACS()},
+		{name: "nifc", lists: passing(snapshots(t, "feeds/nifc", "20211120T0000Z locations.json", "20260513T1200Z derived-wfigs-perimeters-20260513.geojson",
+			"20260727T1200Z incidents-20260727.geojson", "20260727T1203Z perimeters-20260727.geojson"), day, 12*day), stated: true, truth: firesOfTheNIFC()},
+		{name: "bmkg", lists: passing(snapshots(t, "cases/bmkg_tsunami", "20260210T0600Z 000.json", "20260210T0730Z 001.json"), 6*time.Hour, 4*day), truth: quakesOfBMKG()},
+		{name: "croatia", source: "test", url: meteoalarm + "croatia", truth: warnings(""),
+			lists: passing(snapshots(t, "feeds/meteoalarm", "20240107T1200Z api-croatia-202401.json"), 3*time.Hour, 4*day)},
+		{name: "bosnia", source: "test", url: meteoalarm + "bosnia-herzegovina", truth: warnings("later of the same"),
+			lists: passing(snapshots(t, "feeds/meteoalarm", "20240107T0800Z api-bosnia-herzegovina-202401.json"), 3*time.Hour, 4*day)},
+		{name: "germany", source: "test", url: meteoalarm + "germany", truth: warnings(""),
+			lists: passing(snapshots(t, "feeds/meteoalarm", "20260420T1300Z api-germany-20260420.json", "20260420T2317Z api-germany-20260420.json"), time.Hour, 12*time.Hour)},
+		{name: "canada", source: "test", url: "https://rss.naad-adna.pelmorex.com", lists: messagesOf(t, "feeds/cap/canada-2026", "*.cap"), truth: warnings("")},
+		{name: "saudi arabia", source: "test", url: "https://www.ncm.gov.sa/cap/en/alerts/", truth: warnings(""),
+			lists: passing(snapshots(t, "feeds/cap", "20260927T1900Z ncm-sa-20260927.cap"), 3*time.Hour, 2*day)},
+		{name: "tasmania", source: "test", url: "https://alert.tas.gov.au/data/cap-au.xml", truth: warnings(""),
+			lists: passing(snapshots(t, "feeds/cap", "20260920T1646Z edxl-tasmania-20260921.xml"), 3*time.Hour, 9*time.Hour)},
 	} {
-		s := emptyStore(t)
-		known := BuiltIn()
-		src, err := known.Find(tt.source)
+		t.Run(tt.name, tt.run)
+	}
+}
+
+// tally counts what was compared.
+type tally struct{ right, extra, missing int }
+
+// measure counts one comparison.
+func (c *tally) measure(right bool) {
+	if right {
+		c.right++
+	} else {
+		c.missing++
+	}
+}
+
+// part is how much of what was compared is right.
+func part(right, wrong int) string {
+	if right+wrong == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.4f", float64(right)/float64(right+wrong))
+}
+
+const day = 24 * time.Hour
+
+func (c *compared) run(t *testing.T) {
+	known := BuiltIn()
+	if c.url != "" {
+		var err error
+		if known, err = NewSources(SourceSettings{CAP: []CAPSource{{Config: cap.Config{Name: c.source, URL: c.url}}}}); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		c.source = c.name
+	}
+	s := emptyStore(t)
+	defer s.Close()
+	src, err := known.Find(c.source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replay := poll.NewReplay(s, known.Intake(s), hazard.MinInstant, slog.New(slog.DiscardHandler))
+	r := &comparison{t: t, compared: c, store: s, first: map[string]time.Time{}}
+	for _, list := range c.lists {
+		if list.payload == nil {
+			err = replay.Until(t.Context(), hazard.At(list.at))
+		} else {
+			_, err = replay.Take(t.Context(), &src, c.url, list.payload, nil, hazard.At(list.at))
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		replay := poll.NewReplay(s, known.Intake(s), hazard.MinInstant, slog.New(slog.DiscardHandler))
-		var right, extra, missing, starts, startsRight, ends, endsRight, levels, levelsRight, points, pointsRight int
-		events := map[string]time.Time{} // → its first start
-		before := map[string]fact{}      // what the list before held: one list without an event does not end it
-		for _, list := range tt.lists {
-			at, payload := list.at, recordings.Read(t, list.file)
-			if tt.national {
-				payload = national(payload, at)
-			}
-			if _, err := replay.Take(t.Context(), &src, "", payload, nil, hazard.At(at)); err != nil {
-				t.Fatal(err)
-			}
-			want := tt.truth(t, payload, at)
-			active, err := s.Reports.ActiveEvents(t.Context(), tt.source)
-			if err != nil {
-				t.Fatal(err)
-			}
-			is := map[string]int64{}
-			for _, e := range active {
-				is[e.Event] = e.HazardID
-			}
-			for key, w := range want {
-				if _, ok := events[key]; !ok {
-					events[key] = w.start
-				}
-				id, ok := is[key]
-				if !ok {
-					if found, err := s.Hazards.Called(t.Context(), tt.source+":"+key); err == nil && len(found) == 1 && found[0].ActiveAt(hazard.At(at)) {
-						id, ok = found[0].ID, true
-					}
-				}
-				if !ok {
-					missing++
-					t.Errorf("%s, %s: %s is listed and not active", tt.source, at, key)
-					continue
-				}
-				right++
-				h, err := s.Hazards.Get(t.Context(), id)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if !events[key].IsZero() {
-					starts++
-					if h.Start.Time().Equal(events[key]) {
-						startsRight++
-					} else {
-						t.Logf("%s, %s: %s starts at %v, by the lists at %s", tt.source, at, key, h.Start, events[key])
-					}
-				}
-				if !w.end.IsZero() {
-					ends++
-					if h.End.Time().Equal(w.end) {
-						endsRight++
-					}
-				}
-				if w.level != "" {
-					levels++
-					if h.Severity.String() == w.level {
-						levelsRight++
-					} else {
-						t.Logf("%s, %s: %s is %s, by the list %s", tt.source, at, key, h.Severity, w.level)
-					}
-				}
-				if w.point != [2]float64{} {
-					points++
-					if math.Abs(h.Longitude-w.point[0]) < 0.001 && math.Abs(h.Latitude-w.point[1]) < 0.001 {
-						pointsRight++
-					} else {
-						t.Logf("%s, %s: %s is at %v %v, by the list at %v", tt.source, at, key, h.Longitude, h.Latitude, w.point)
-					}
-				}
-			}
-			for key := range is {
-				_, now := want[key]
-				_, once := before[key]
-				if !now && !once && !strings.HasPrefix(key, "urn:") {
-					extra++
-					t.Errorf("%s, %s: %s is active, and not listed twice", tt.source, at, key)
-				}
-			}
-			before = want
+		r.compare(c.truth(t, list.payload, list.at), list.at)
+	}
+	t.Logf("%-11s %5d %6d %9s %9s %9s %9s %9s %9s", c.name, len(c.lists), len(r.first), part(r.active.right, r.active.extra), part(r.active.right, r.active.missing),
+		part(r.start.right, r.start.missing), part(r.end.right, r.end.missing), part(r.level.right, r.level.missing), part(r.point.right, r.point.missing))
+	if r.start.missing+r.level.missing+r.point.missing > 0 {
+		t.Errorf("%s: a start, a level or a point is not that of the lists", c.name)
+	}
+}
+
+// comparison is the state of one source's comparison.
+type comparison struct {
+	*compared
+	t                                *testing.T
+	store                            *store.Store
+	first                            map[string]time.Time // events → their start
+	before                           map[string]fact      // what the list before held
+	active, start, end, level, point tally
+}
+
+// compare compares what is active with what is true.
+func (c *comparison) compare(want map[string]fact, at time.Time) {
+	active, err := c.store.Reports.ActiveEvents(c.t.Context(), c.source)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	is, reached := map[string]int64{}, map[int64]int{}
+	for _, e := range active {
+		is[e.Event] = e.HazardID
+	}
+	found := map[string]int64{}
+	for key, w := range want {
+		if _, ok := c.first[key]; !ok || c.stated {
+			c.first[key] = w.start
 		}
-		part := func(n, of int) string {
-			if of == 0 {
-				return "-"
+		id, ok := is[key]
+		if !ok {
+			name := c.source + ":" + key
+			if strings.HasPrefix(key, "cap:") {
+				name = key
 			}
-			return fmt.Sprintf("%.4f", float64(n)/float64(of))
+			if found, err := c.store.Hazards.Called(c.t.Context(), name); err == nil && len(found) == 1 && found[0].ActiveAt(hazard.At(at)) {
+				id, ok = found[0].ID, true
+			}
 		}
-		t.Logf("%-8s %5d %6d %9s %9s %9s %9s %9s %9s", tt.source, len(tt.lists), len(events), part(right, right+extra), part(right, right+missing),
-			part(startsRight, starts), part(endsRight, ends), part(levelsRight, levels), part(pointsRight, points))
-		if startsRight < starts || levelsRight < levels || pointsRight < points {
-			t.Errorf("%s: a start, a level or a point is not that of the lists", tt.source)
+		if c.active.measure(ok); !ok {
+			c.t.Errorf("%s, %s: %s is in force and not active", c.name, at, key)
+			continue
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
+		found[key] = id
+		reached[id]++
+	}
+	for key, id := range found {
+		c.details(key, want[key], id, reached[id] == 1, at)
+	}
+	for key, id := range is {
+		_, now := want[key]
+		_, once := c.before[key]
+		if !now && !(c.listed && once) && reached[id] == 0 && !strings.HasPrefix(key, "urn:") {
+			c.active.extra++
+			c.t.Errorf("%s, %s: %s is active, and not in force", c.name, at, key)
+		}
+	}
+	c.before = want
+}
+
+// details compares a hazard with what is true of its event. Its level is that of several messages if it
+// is not alone.
+func (c *comparison) details(key string, w fact, id int64, alone bool, at time.Time) {
+	h, err := c.store.Hazards.Get(c.t.Context(), id)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if first := c.first[key]; !first.IsZero() {
+		c.start.measure(h.Start.Time().Equal(first))
+		if !h.Start.Time().Equal(first) {
+			c.t.Logf("%s, %s: %s starts at %v, by the lists at %s", c.name, at, key, h.Start, first)
+		}
+	}
+	if !w.end.IsZero() {
+		c.end.measure(h.End.Time().Equal(w.end))
+	}
+	if w.level != "" && alone {
+		c.level.measure(h.Severity.String() == w.level)
+		if h.Severity.String() != w.level {
+			c.t.Logf("%s, %s: %s is %s, by the list %s", c.name, at, key, h.Severity, w.level)
+		}
+	}
+	if w.point != [2]float64{} {
+		right := math.Abs(h.Longitude-w.point[0]) < 0.001 && math.Abs(h.Latitude-w.point[1]) < 0.001
+		c.point.measure(right)
+		if !right {
+			c.t.Logf("%s, %s: %s is at %v %v, by the list at %v", c.name, at, key, h.Longitude, h.Latitude, w.point)
 		}
 	}
 }
