@@ -47,7 +47,7 @@ needs: ## Say what this machine lacks for the tests, and what installs it
 test: build ## Run the tests that a change needs (5 minutes on two idle processors); what this machine lacks is skipped, and named at the end
 	npm --prefix web test
 	npm --prefix web run e2e
-	go test -p 3 -timeout 15m ./...
+	go test -p 4 -timeout 15m ./internal/serve ./... # the longest first
 	@.ci/needs
 
 test-all: export HAZARDD_TESTS := all

@@ -258,7 +258,7 @@ func TestAnIndexOfAnySizeIsReadInBoundedState(t *testing.T) {
 		src := testSource("a")
 		src.Warns = true
 		var names []string
-		for i := range 2 * maxJobs {
+		for i := range test.Rounds(2*maxJobs, maxJobs+300) {
 			names = append(names, fmt.Sprintf("e%05d", i))
 		}
 		b.net.index("a.example", names...)

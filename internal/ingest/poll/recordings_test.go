@@ -71,9 +71,7 @@ func without(t *testing.T, payload []byte, kind string) []byte {
 // zones in it, then the same list without the alerts of one kind.
 func TestTheWeatherServicesListIsPlacedAndEndsWhatItLists(t *testing.T) {
 	test.NoRace(t)
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	test.Slow(t)
 	full := recorded(t, "nws/full-20260715T2000Z.json")
 	const kind = "Air Quality Alert"
 	fewer := without(t, full, kind)
