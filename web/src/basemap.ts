@@ -12,7 +12,7 @@ export const attribution = 'Made with <a href="https://www.naturalearthdata.com/
   ' · towns: <a href="https://www.geonames.org/" target="_blank" rel="noopener">GeoNames</a> (CC BY)';
 
 /** The last zoom with tiles of its own: basemap/build.mjs, DEEPEST. */
-const deepest = 7;
+export const DEEPEST = 7;
 
 /** Colours. Words have a contrast of 4.5 or more (WCAG 2.2, 1.4.3) to all that they may lie on: a test measures it. */
 export const palettes = {
@@ -72,11 +72,14 @@ class Cache extends SharedPromiseCache {
 /** An archive of tiles. */
 export const openArchive = (address: string): PMTiles => new PMTiles(address, new Cache());
 
-/** Makes MapLibre read the archive. Call it once, before the first map with the style. */
-export function registerBasemap(maplibregl: { addProtocol(name: string, load: AddProtocolAction): void }): void {
+/** Makes MapLibre read the archive, whose beginning is read at once. Call it once, before the first map with the style. */
+export function registerBasemap(maplibregl: { addProtocol(name: string, load: AddProtocolAction): void }): PMTiles {
   const protocol = new Protocol();
-  protocol.add(openArchive(address()));
+  const archive = openArchive(address());
+  archive.getHeader().catch(() => {}); // a tile asks for it again
+  protocol.add(archive);
   maplibregl.addProtocol("pmtiles", protocol.tile);
+  return archive;
 }
 
 const address = (): string => new URL(archive, location.href).href;
@@ -109,7 +112,7 @@ export function basemapStyle(theme: "light" | "dark"): StyleSpecification {
   return {
     version: 8,
     sources: {
-      base: { type: "vector", tiles: [`pmtiles://${address()}/{z}/{x}/{y}`], minzoom: 0, maxzoom: deepest, attribution },
+      base: { type: "vector", tiles: [`pmtiles://${address()}/{z}/{x}/{y}`], minzoom: 0, maxzoom: DEEPEST, attribution },
     },
     layers: [
       { id: "base-sea", type: "background", paint: { "background-color": c.sea } },

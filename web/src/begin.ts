@@ -86,5 +86,7 @@ declare global {
   interface Window {
     hazarddFirst?: First | undefined;
     hazarddRows?: FirstRows | undefined;
+    /** Files of the map's code by address, and whether each has come into the browser's cache. */
+    hazarddFetched?: ReadonlyMap<string, Promise<boolean>> | undefined;
   }
 }

@@ -1,6 +1,6 @@
-// Which official warnings are read for the window, and so whether an empty window means "no hazards". The terms are those of GET /coverage. A
-// picture of the map hatches by itself: only its window is asked about then. The map itself reads the outlines of all countries once, and
-// their words again and again.
+// Which official warnings are read for the window, and so whether an empty window means "no hazards". The terms are those of GET /coverage. The
+// window is asked about, which is little. Once the map shows a country that nobody reads, and so hatches it, the outlines of all countries are
+// read, once, and their words again and again. A picture of the map hatches by itself.
 import type { Geometry, MultiPolygon, Position } from "geojson";
 import type { Bounds } from "./filter";
 import type * as place from "./place";
@@ -41,16 +41,22 @@ export function boxOf([west, south, east, north]: Bounds): string {
   return [east - west < 360 ? turned(west) : -180, south, east - west < 360 ? turned(east) : 180, north].map((n) => n.toFixed(4)).join();
 }
 
+/** Whether it is a country whose warnings nobody reads. */
+const isGap = ({ properties: { kind, state } }: Said): boolean => kind === "country" && state === "unknown";
+
 /** Reads what is covered, of the window or of the world, now and again until it is over. The page has the functions of place.ts. */
 export function follow({ map, store }: Page, over: AbortSignal, { meets, touches }: Pick<typeof place, "meets" | "touches">): void {
   if (over.aborted) return;
   let outlines: ReadonlyMap<string, Geometry> | undefined;
+  let shown = map.peek();
   let reading = new AbortController();
   const get = async <T>(query: string, signal: AbortSignal) => (await store.api.request(`/coverage?geometry=${query}`, { signal })).json() as Promise<T>;
   const said = async (box: string, signal: AbortSignal) => (await get<{ features: readonly Said[] }>(`none${box}`, signal)).features;
 
   const readWindow = async (window: Bounds, signal: AbortSignal) => {
-    const any = (await said(`&bbox=${boxOf(window)}`, signal)).some((f) => f.properties.state !== "unknown");
+    const list = await said(`&bbox=${boxOf(window)}`, signal);
+    if (map.peek() && list.some(isGap)) return readWorld(signal);
+    const any = list.some((f) => f.properties.state !== "unknown");
     store.coverage.value = { gaps: [], covers: (asked) => (asked === window ? any : undefined) };
   };
   const readWorld = async (signal: AbortSignal) => {
@@ -62,7 +68,7 @@ export function follow({ map, store }: Page, over: AbortSignal, { meets, touches
       return geometry ? [{ ...f, geometry }] : [];
     });
     store.coverage.value = {
-      gaps: features.filter((f) => f.properties.kind === "country" && f.properties.state === "unknown"),
+      gaps: features.filter(isGap),
       covers: (window) => features.some((f) => f.properties.state !== "unknown" && meets(window, f.bbox) && touches(window, f.geometry)),
     };
   };
@@ -70,18 +76,19 @@ export function follow({ map, store }: Page, over: AbortSignal, { meets, touches
   const read = () => {
     reading.abort();
     reading = new AbortController();
-    const window = map.peek() ? undefined : store.bounds.peek();
-    if (!map.peek() && !window) return;
+    const window = store.bounds.peek();
+    if (!window) return;
     // After an error nothing new is said: neither that a place is covered, nor that it is not.
-    void (window ? readWindow(window, reading.signal) : readWorld(reading.signal)).catch(() => {});
+    void (outlines ? readWorld(reading.signal) : readWindow(window, reading.signal)).catch(() => {});
   };
   const timer = setInterval(read, AGAIN);
   // The methods of signals: to import the library here would part the chunk that it is in, at some 400 bytes of the first load.
   let of: unknown;
   const look = () => {
-    const now = map.peek() ?? store.bounds.peek();
-    if (now === of) return;
+    const now = outlines ?? store.bounds.peek();
+    if (now === of && shown === map.peek()) return;
     of = now;
+    shown = map.peek();
     read();
   };
   const ends = [map.subscribe(look), store.bounds.subscribe(look)];

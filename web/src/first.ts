@@ -35,6 +35,17 @@ for (const file of [...language.files, ...(narrow ? PICTURE : [])]) {
 
 again();
 
+/** Fetches a file into the browser's cache, after what is more important; false: it did not come. */
+async function fetched(file: string): Promise<boolean> {
+  try {
+    const answer = await fetch(file, { priority: "low" });
+    await answer.arrayBuffer();
+    return answer.ok;
+  } catch {
+    return false;
+  }
+}
+
 /** Resolves when a row is on the screen, or will not be soon. */
 async function shown(): Promise<void> {
   for (let n = 0; n < 60 && !document.querySelector(".row"); n++) await new Promise((resolve) => setTimeout(resolve, 50));
@@ -66,7 +77,7 @@ if (open && at === undefined) {
     .catch(() => undefined);
   window.hazarddRows = { address, rows };
   // Once the rows are shown, the map's code, for the browser's cache: before, it would take the line from them.
-  if (!(narrow && saves())) void rows.then(shown).then(() => MAP.forEach((file) => void fetch(`./${file}`, { priority: "low" }).catch(() => {})));
+  if (!(narrow && saves())) void rows.then(shown).then(() => (window.hazarddFetched = new Map(MAP.map((file) => [new URL(file, base + "/").href, fetched(`./${file}`)]))));
 }
 // A link to a window, a hazard or a moment is one to the map, and what the picture cannot show too.
 if (

@@ -5,6 +5,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import { again } from "./again";
 import { Api } from "./api";
 import { saves } from "./begin";
+import { trust } from "./freshness";
 import { browser, follow, whole } from "./live";
 import { Areas } from "./map/areas";
 import { canKeep, forgetView, keepView, keptView, renewWorker, type Kept } from "./offline";
@@ -194,23 +195,30 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
 }
 
 /**
- * Starts to load what can wait until the list is shown and the map is drawn: coverage and notification
- * channels. Returns a function that stops it.
+ * Starts to load what can wait until the list is shown and the map is drawn: notification channels and, where sources are read, coverage.
+ * Returns a function that stops it.
  */
 function afterList(page: Page): () => void {
   const { store } = page;
   const over = new AbortController();
-  let begun = false;
-  const stop = effect(() => {
-    if (begun || !store.loaded.value || !page.drawn.value && !page.mapFailed.value && !(page.pictured.value && saves())) return;
-    begun = true;
-    void again(() => import("./coverage"), () => {}, over.signal).then((code) => code?.follow(page, over.signal, { meets, touches }));
-    if (api.user || open === "public") void page.findChannels();
-    void renewWorker().catch(() => {});
-  });
+  const shown = computed(() => store.loaded.value && (page.drawn.value || page.mapFailed.value || page.pictured.value && saves()));
+  const reads = computed(() => !["none", "unknown"].includes(trust(store.connection.value.fresh.sources)));
+  let covers = false;
+  const ends = [
+    effect(() => {
+      if (!shown.value) return;
+      if (api.user || open === "public") void page.findChannels();
+      void renewWorker().catch(() => {});
+    }),
+    effect(() => {
+      if (covers || !shown.value || !reads.value) return;
+      covers = true;
+      void again(() => import("./coverage"), () => {}, over.signal).then((code) => code?.follow(page, over.signal, { meets, touches }));
+    }),
+  ];
   return () => {
-    stop();
     over.abort();
+    for (const end of ends) end();
   };
 }
 

@@ -18,6 +18,7 @@ function style(href) {
 }
 
 async function code(href) {
+  if (await globalThis.hazarddFetched?.get(href)) return; // src/first.ts
   const answer = await fetch(href);
   if (!answer.ok) throw new Error(`${href} answers ${answer.status}`);
   await answer.arrayBuffer();

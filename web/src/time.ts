@@ -107,12 +107,20 @@ export const local = (at: number, language = locale(), zone = zoneOf()): string 
  * zone is UTC.
  */
 export function utc(at: number, language = locale(), zone = zoneOf()): string {
-  if (!Number.isFinite(at)) return "";
+  if (!Number.isFinite(at) || zone === "UTC") return "";
+  if (zone === undefined) {
+    // Of the device's zone without formatters, which are slow to make: the first rows wait for them.
+    const d = new Date(at);
+    if (d.getTimezoneOffset() === 0) return "";
+    return inUTC(at, language, d.getDate() === d.getUTCDate());
+  }
   const day = (z: string | undefined) => formatter("en-CA", z, { year: "numeric", month: "numeric", day: "numeric" }).format(at);
   const sameDay = day(zone) === day("UTC");
   if (sameDay && formatter("en-GB", zone, minutes).format(at) === formatter("en-GB", "UTC", minutes).format(at)) return "";
-  return `${formatter(language, "UTC", { ...(sameDay ? {} : date), ...minutes }).format(at)} UTC`;
+  return inUTC(at, language, sameDay);
 }
+
+const inUTC = (at: number, language: string, sameDay: boolean): string => `${formatter(language, "UTC", { ...(sameDay ? {} : date), ...minutes }).format(at)} UTC`;
 
 /** As an input of type datetime-local has it: to the minute, in the zone of the page's times, UTC or the device's. */
 export function inputTime(at: number, zone = zoneOf()): string {

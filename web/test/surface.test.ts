@@ -1,6 +1,7 @@
+import { validateStyleMin } from "@maplibre/maplibre-gl-style-spec";
 import { expect, test } from "vitest";
 import { noFilter } from "../src/filter";
-import { layersOf, looks, queryOf, Surface, type Look } from "../src/map/surface";
+import { layersOf, looks, queryOf, Surface, tilesOf, type Look } from "../src/map/surface";
 
 // The contrast of the surface of danger, as it is seen in the three color deficiencies (Machado, Oliveira and Fernandes, 2009, at full strength, on linear
 // RGB) and in grey. A level counts with its mean color.
@@ -96,4 +97,34 @@ test("a tile that did not come again stays as it was, and what is there costs a 
   expect(failing.at(-1)).toBe(false);
   await expect(surface.load({ url: "hazards://tiles/1/0/0.mvt" }, new AbortController())).resolves.toBeDefined();
   surface.end();
+});
+
+test("the layers are valid: the map does not look", () => {
+  const sources = Object.fromEntries(["surface", "surface-drills"].map((s) => [s, { type: "vector", tiles: ["hazards://tiles/{z}/{x}/{y}.mvt"] }]));
+  for (const theme of ["light", "dark"] as const) expect(validateStyleMin({ version: 8, sources, layers: layersOf(theme) } as never)).toEqual([]);
+});
+
+test.each(
+  [
+    // A phone in the middle of the world; between four tiles; across 180 degrees; at the northern end; deeper than there are tiles.
+    [{ x: 0.5, y: 0.5 }, 0, { width: 360, height: 300 }, 12, ["0/0/0"]],
+    [{ x: 0.5, y: 0.5 }, 4.5, { width: 360, height: 300 }, 12, ["4/7/7", "4/8/7", "4/7/8", "4/8/8"]],
+    [{ x: 0, y: 0.55 }, 3, { width: 360, height: 300 }, 12, ["3/7/4", "3/0/4"]],
+    [{ x: 0.3, y: 0.01 }, 2, { width: 360, height: 300 }, 12, ["2/0/0", "2/1/0"]],
+    [{ x: 0.3, y: 0.3 }, 9, { width: 360, height: 300 }, 7, ["7/38/38"]],
+  ] as const,
+)("the tiles around %j at zoom %d", (at, zoom, size, deepest, want) => expect(tilesOf(at, zoom, size, deepest).map((t) => t.join("/"))).toEqual(want));
+
+test("a tile that was asked for ahead is not asked for again, unless that failed", async () => {
+  const asked: string[] = [];
+  const surface = new Surface({
+    request: async (path) => {
+      asked.push(path);
+      if (asked.length === 1) throw new Error("lost");
+      return new Response(new Uint8Array([1]), { headers: { ETag: '"a"' } });
+    },
+  }, () => {});
+  surface.ahead([[0, 0, 0], [1, 1, 1]], noFilter, undefined);
+  for (const tile of ["0/0/0", "1/1/1"]) await surface.load({ url: `hazards://tiles/${tile}.mvt` } as never, new AbortController());
+  expect(asked).toEqual(["/tiles/0/0/0.mvt", "/tiles/1/1/1.mvt", "/tiles/0/0/0.mvt"]);
 });

@@ -6,6 +6,7 @@ import worker from "../../maplibre/maplibre-worker.js?url";
 export const workerAddress = `${new URL(worker, location.href)}#${new URL(shared, location.href)}`;
 
 async function file(address: string): Promise<void> {
+  if (await window.hazarddFetched?.get(new URL(address, location.href).href)) return;
   const answer = await fetch(address);
   if (!answer.ok) throw new Error(`${address} answers ${answer.status}`);
   await answer.arrayBuffer();

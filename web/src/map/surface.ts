@@ -41,7 +41,7 @@ const LINES = 5;
 /** From this zoom on the areas of single warnings and watches are thin lines in the fill. */
 const SINGLE = 7;
 /** The deepest zoom with tiles. */
-const DEEPEST = 12;
+export const DEEPEST = 12;
 /** Tiles that are kept, for their tags and for when the connection is lost. */
 const KEPT = 200;
 /** Hazards that the surface of a search for words can name. */
@@ -89,10 +89,26 @@ export interface Wanted {
   readonly drills: boolean;
 }
 
+/** Where a tile is. */
+export type Tile = readonly [z: number, x: number, y: number];
+
+/** The tiles of a window of that size, CSS pixels, around a place in Mercator's square, each from 0 to 1; none deeper than that zoom. */
+export function tilesOf(at: { readonly x: number; readonly y: number }, zoom: number, { width, height }: { readonly width: number; readonly height: number }, deepest: number): Tile[] {
+  const z = Math.min(Math.max(Math.floor(zoom), 0), deepest);
+  const n = 2 ** z;
+  const edge = 512 * 2 ** (zoom - z);
+  const range = (middle: number, size: number): number[] => {
+    const from = Math.floor(middle * n - size / 2 / edge);
+    return Array.from({ length: Math.min(Math.floor(middle * n + size / 2 / edge) - from + 1, n) }, (_, i) => from + i);
+  };
+  return range(at.y, height).filter((y) => y >= 0 && y < n).flatMap((y) => range(at.x, width).map((x): Tile => [z, ((x % n) + n) % n, y]));
+}
+
 /** The tiles on one map. */
 export class Surface {
   readonly #kept = new Map<string, Kept>();
   readonly #missing = new Set<string>();
+  readonly #early = new Map<string, Promise<Response>>();
   #map: MapLibre | undefined;
   #wanted: Wanted | undefined;
   #queries: Record<string, string | undefined> = {};
@@ -111,6 +127,18 @@ export class Surface {
     if (!this.#map) return;
     this.#aim();
     if (before && before.hazards !== wanted.hazards) this.#refresh();
+  }
+
+  /** Asks for tiles before there is a map: to make one keeps the page busy. */
+  ahead(tiles: readonly Tile[], filter: Filter, at: number | undefined): void {
+    const query = queryOf(filter, false, at, []);
+    if (query === undefined) return;
+    for (const [z, x, y] of tiles) {
+      const path = this.#address(query).slice(PROTOCOL.length + 2).replace("{z}/{x}/{y}", `${z}/${x}/${y}`);
+      const answer = this.api.request(path);
+      answer.catch(() => {}); // the map asks again
+      this.#early.set(path, answer);
+    }
   }
 
   /** Puts the sources and layers on a map, again after each change of its style; `before` is the layer that they lie beneath. */
@@ -139,7 +167,9 @@ export class Surface {
     const path = url.slice(PROTOCOL.length + 2);
     const before = this.#kept.get(path);
     try {
-      const answer = await this.api.request(path, { signal, headers: before ? { "If-None-Match": before.tag } : {}, allow: [304] });
+      const early = this.#early.get(path);
+      this.#early.delete(path);
+      const answer = await early?.catch(() => undefined) ?? await this.api.request(path, { signal, headers: before ? { "If-None-Match": before.tag } : {}, allow: [304] });
       const now = answer.status === 304 && before ? before : { tag: answer.headers.get("ETag") ?? "", data: await answer.arrayBuffer() };
       this.#kept.delete(path);
       this.#kept.set(path, now);

@@ -1,7 +1,7 @@
 // The map itself: MapLibre, and what is drawn on it. It knows hazards, and nothing of the page around it.
 import maplibregl, { type ExpressionSpecification, type FilterSpecification, type GeoJSONSource, type LayerSpecification, type MapGeoJSONFeature } from "maplibre-gl";
 import type { Feature, FeatureCollection, Geometry, Point } from "geojson";
-import { basemapStyle, registerBasemap, strong } from "../basemap";
+import { basemapStyle, DEEPEST as GROUND, registerBasemap, strong } from "../basemap";
 import { contains } from "../geometry";
 import type { Api } from "../api";
 import { isEmpty, between, type Hazards } from "../diff";
@@ -16,10 +16,10 @@ import type { Area } from "./areas";
 import { place, type Placed, type Spot } from "./crowd";
 import { Images, SYMBOL } from "./images";
 import { workerAddress } from "./library";
-import { FOUND, Surface } from "./surface";
+import { DEEPEST, FOUND, Surface, tilesOf } from "./surface";
 
 maplibregl.setWorkerUrl(workerAddress);
-registerBasemap(maplibregl);
+const ground = registerBasemap(maplibregl);
 
 /** Starts a map's workers before there is one. */
 export const warm = (): void => maplibregl.prewarm();
@@ -133,13 +133,19 @@ export class MapView {
   constructor(
     container: HTMLElement,
     private readonly listener: Listener,
-    options: { api: Pick<Api, "request">; theme: Theme; view: View | undefined; reducedMotion: () => boolean },
+    options: { api: Pick<Api, "request">; theme: Theme; view: View | undefined; filter: Filter; at: number | undefined; reducedMotion: () => boolean },
   ) {
     this.#theme = options.theme;
     this.#surface = new Surface(options.api, (are) => listener.lacking(are));
     maplibregl.addProtocol("hazards", this.#surface.load);
     this.#reducedMotion = options.reducedMotion;
     if (this.#said) this.#most = STREETS_END;
+    if (options.view) {
+      const { center, zoom } = options.view;
+      const tiles = (deepest: number) => tilesOf(maplibregl.MercatorCoordinate.fromLngLat([...center]), zoom, { width: container.clientWidth, height: container.clientHeight }, deepest);
+      this.#surface.ahead(tiles(DEEPEST), options.filter, options.at);
+      for (const tile of tiles(GROUND)) ground.getZxy(...tile).catch(() => {}); // for the browser's cache
+    }
     const map = (this.map = new maplibregl.Map({
       container,
       style: basemapStyle(options.theme),
@@ -154,6 +160,7 @@ export class MapView {
       rollEnabled: false,
       touchPitch: false,
       fadeDuration: 0,
+      validateStyle: false, // tests do
       locale: { "Map.Title": text.map.label },
     }));
     map.touchZoomRotate.disableRotation();

@@ -293,7 +293,8 @@ function PrintHead() {
       window.removeEventListener("afterprint", after);
     };
   }, []);
-  const at = store.past.value?.at ?? (store.connection.value.state === "lost" ? store.connection.value.heard : undefined) ?? store.now.value + store.api.skew;
+  if (!page.printing.value) return null;
+  const at = store.past.value?.at ?? (store.connection.value.state === "lost" ? store.connection.value.heard : undefined) ?? store.now.peek() + store.api.skew;
   return (
     <div class="print-head">
       <h2>{text.print.title({ at: `${local(at)} ${utc(at)}` })}</h2>
@@ -323,8 +324,8 @@ function beginning(page: Page): View | undefined {
 const NEAR = 9;
 const EXACT = 200;
 
-/** Resolves when the first rows are on the screen, or will not be soon. */
-async function listShown({ store, summaries }: Page): Promise<void> {
+/** Resolves when the first rows have been read, or will not be soon. */
+async function listRead({ store, summaries }: Page): Promise<void> {
   let stop = () => {};
   const read = new Promise<void>((resolve) => {
     stop = effect(() => {
@@ -333,8 +334,10 @@ async function listShown({ store, summaries }: Page): Promise<void> {
   });
   await Promise.race([read, new Promise((resolve) => setTimeout(resolve, 3_000))]);
   stop();
-  await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 }
+
+/** Resolves when what is in the page now is on the screen. */
+const painted = (): Promise<void> => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 
 /** Whether something is asked for that the picture of the map cannot show. */
 function moves(page: Page): boolean {
@@ -379,10 +382,11 @@ function MapPlace() {
     // A link with a window is one to the map.
     if (page.store.view.peek()) page.moving.value = true;
     let over = false;
-    // The picture is what is seen first; the map follows by itself, after the first rows.
+    // The picture is what is seen first; the map follows by itself. Its code comes and begins meanwhile, after the first rows.
     const stop = effect(() => {
-      if (moves(page) || page.pictured.value && !saves()) void listShown(page).then(() => over || (page.moving.value = true));
+      if (moves(page) || page.pictured.value && !saves()) page.moving.value = true;
     });
+    if (!saves()) void listRead(page).then(() => (over ? undefined : readyMap())).catch(() => {}); // whoever needs it asks again
     return () => {
       over = true;
       stop();
@@ -393,17 +397,17 @@ function MapPlace() {
     if (!moving) return;
     const over = new AbortController();
     const ends: (() => void)[] = [];
-    // The list comes first: to start drawing takes the browser longer than to read and show the list.
-    void listShown(page)
+    // The list comes first: to start drawing takes the browser longer than to read and show the list. It is shown while the map's code comes.
+    void listRead(page)
       .then(() => {
         let failures = 0;
         const failed = () => {
           page.mapLost.value = true;
           if (++failures >= 3 && !page.store.api.user) void beginAgain();
         };
-        return again(readyMap, failed, over.signal);
+        return Promise.all([again(readyMap, failed, over.signal), painted()]);
       })
-      .then((code) => {
+      .then(([code]) => {
         if (!code || over.signal.aborted) return;
         page.mapLost.value = false;
         const { MapView } = code;
@@ -443,7 +447,7 @@ function MapPlace() {
             },
             lacking: (are) => (page.lacking.value = are),
           },
-          { api: store.api, theme: page.theme.value, view: beginning(page), reducedMotion: () => page.reducedMotion.value },
+          { api: store.api, theme: page.theme.value, view: beginning(page), filter: store.filter.peek(), at: store.past.peek()?.at, reducedMotion: () => page.reducedMotion.value },
         );
         page.map.value = map;
         // A link to a hazard without a window leads to the hazard.
