@@ -12,13 +12,13 @@ var Pages embed.FS
 var Moved = map[string]string{
 	"adding-a-source": "first-source.md", "exercises": "drill.md", "notifications": "tell.md", "oidc": "sign-on.md",
 	"tls":        "install.md#one-server-with-tls",
-	"operations": "operate.md", "monitoring": "operate.md#monitoring-with-prometheus-and-grafana", "backup": "operate.md#backups-restores-and-moving-to-another-database",
+	"operations": "operate.md", "monitoring": "operate.md#monitoring-with-prometheus-and-grafana", "backup": "operate.md#backups-restores-moving-to-another-database",
 	"scaling": "cluster.md", "runbook": "cluster.md#runbook-a-cluster-in-trouble",
-	"public": "publish.md", "cap": "publish.md#publish-as-an-alerting-authority", "two-people": "publish.md#two-people-before-a-million",
-	"gis": "integrate.md", "recipes": "integrate.md#recipes-hazards-in-other-programs", "mcp": "integrate.md#let-an-assistant-read-hazards-mcp", "programs": "integrate.md#programs-that-read-hazardd-and-the-tests-with-them",
+	"public": "publish.md", "cap": "publish.md#publish-cap-messages", "two-people": "publish.md#two-people-approve-warnings",
+	"gis": "integrate.md", "recipes": "integrate.md#recipes-hazards-in-other-programs", "mcp": "integrate.md#let-an-assistant-read-hazards-mcp", "programs": "integrate.md#programs-that-were-tested",
 	"limits": "interface.md#limits", "measurements": "interface.md#measurements", "shapes": "interface.md#shapes",
 	"cap-senders": "sources.md#how-senders-of-cap-behave",
 	"symbols":     "map.md#symbols", "languages": "map.md#languages", "brief": "map.md#briefs-a-hazard-on-one-or-two-printed-pages", "pictures": "map.md#pictures",
-	"importance": "how-hazards-are-made.md#what-is-important-order-hazards-by-importance", "exposure": "how-hazards-are-made.md#exposure-who-lives-there",
-	"assets": "how-hazards-are-made.md#assets-which-of-our-places-does-a-hazard-reach", "security": "../SECURITY.md",
+	"importance": "how-hazards-are-made.md#importance-which-hazards-come-first", "exposure": "how-hazards-are-made.md#exposure-how-many-people-live-there",
+	"assets": "how-hazards-are-made.md#assets-which-of-our-places-a-hazard-reaches", "security": "../SECURITY.md",
 }

@@ -51,8 +51,8 @@ func (r *replay) important(counted map[string]*hazard.Exposure) (list []ranked) 
 }
 
 // TestTheMostImportantOfAugust plays the recordings from the end of July to 22 August 2026. With -v
-// it prints the ten most important hazards at six moments, with the reasons, which the note of
-// docs/how-hazards-are-made.md judges. It fails if the first hazard is not the one that was judged right.
+// it prints the ten most important hazards at six moments, with the reasons. It fails if the first
+// hazard is not the one that was judged right.
 func TestTheMostImportantOfAugust(t *testing.T) {
 	test.Slow(t)
 	r := &replay{desk: newDesk(t)}

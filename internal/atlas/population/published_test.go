@@ -23,7 +23,7 @@ type published struct {
 }
 
 // Figures that PAGER and GDACS published for areas in the recordings, against our own count.
-// docs/how-hazards-are-made.md has the table, which -v prints. They use other data (LandScan, GHS-POP and
+// -v prints each figure. They use other data (LandScan, GHS-POP and
 // others, in cells of 1 km and less, of other years), so the test fails only if sums are clearly
 // wrong.
 func TestOurPeopleAgainstPublishedFigures(t *testing.T) {
