@@ -29,7 +29,7 @@ func settingGroups() []settingGroup {
 		{"readers", "Readers", "public basemap languages",
 			"embed-sites public-rate public-requests public-streams"},
 		{"accounts", "Logins", "oidc-issuer",
-			"oidc-client-id oidc-secret-file oidc-groups oidc-groups-claim oidc-name-claim oidc-audience oidc-scopes oidc-title oidc-life access-life refresh-life"},
+			"oidc-client-id oidc-secret-file oidc-groups oidc-groups-claim oidc-name-claim oidc-audience oidc-scopes oidc-title oidc-life access-life refresh-life require-factor"},
 		{"editing", "Editors and CAP", "approve-warnings",
 			"approve-people cap-key cap-certificate"},
 		{"messages", "Messages to subscribers", "smtp smtp-from webpush",

@@ -18,7 +18,7 @@ import (
 // samples are values of settings that take no text such as x.
 var samples = map[string]string{
 	"listen": "127.0.0.1:81", "public-url": "https://h.example.org", "acme-host": "h.example.org", "acme-directory": "https://ca.example.org", "http-listen": ":80",
-	"access-life": "2h", "refresh-life": "9d", "oidc-issuer": "https://login.example.org", "oidc-groups": "ops=admin", "oidc-life": "3h",
+	"access-life": "2h", "refresh-life": "9d", "require-factor": "editor,admin", "oidc-issuer": "https://login.example.org", "oidc-groups": "ops=admin", "oidc-life": "3h",
 	"cap": "name=c url=https://c.example.org/cap.xml", "sources": "none", "proxy-url": "http://proxy:3128", "picture-size": "1MiB", "evidence-age": "2d", "evidence-size": "1MiB",
 	"keep-history": "60d", "keep-audit": "60d", "backup-keep": "80h", "app-id": "7", "languages": "de,en", "max-file": "1MiB", "org-uploads": "1MiB", "allowed-origins": "https://a.example.org",
 	"trusted-proxies": "10.0.0.0/8", "public": "read", "embed-sites": "https://a.example.org", "security-contact": "mailto:s@example.org", "webhook-allow": "10.0.0.0/8",

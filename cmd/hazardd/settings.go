@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/hazardd/hazardd/internal/app"
+	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/ingest/evidence"
 	"github.com/hazardd/hazardd/internal/lang"
 )
@@ -46,12 +47,16 @@ func (f *addressFlags) url() string {
 
 // tokenFlags say how long tokens are valid.
 type tokenFlags struct {
-	AccessLife  life `default:"${access_life}" placeholder:"TIME" help:"How long an access token is valid."`
-	RefreshLife life `default:"${refresh_life}" placeholder:"TIME" help:"Longest life of a login, however often it is renewed."`
+	AccessLife    life     `default:"${access_life}" placeholder:"TIME" help:"How long an access token is valid."`
+	RefreshLife   life     `default:"${refresh_life}" placeholder:"TIME" help:"Longest life of a login, however often it is renewed."`
+	RequireFactor []string `placeholder:"ROLES" enum:"reader,editor,admin" help:"Roles whose local users must have a second factor, such as editor,admin. One without may do nothing but set one up."`
 }
 
 func (f *tokenFlags) set(cfg *app.Config) {
 	cfg.AccessLife, cfg.RefreshLife = time.Duration(f.AccessLife), time.Duration(f.RefreshLife)
+	for _, role := range f.RequireFactor {
+		cfg.FactorRoles = append(cfg.FactorRoles, auth.Role(role))
+	}
 }
 
 // pollFlags configure polling.

@@ -568,5 +568,5 @@ func NewAuth(s *store.Store, cfg Config) *auth.Service {
 		}
 		return secret.Seed(path, make, "read second factors")
 	}
-	return auth.New(s.Accounts, auth.Config{Issuer: s.Installation(), BaseURL: cfg.PublicURL, AccessLife: cfg.AccessLife, RefreshLife: cfg.RefreshLife, ProviderLife: cfg.ProviderLife, KeepTrail: cfg.Retention.on(), FactorSeed: seed, Log: cfg.Logger})
+	return auth.New(s.Accounts, auth.Config{Issuer: s.Installation(), BaseURL: cfg.PublicURL, AccessLife: cfg.AccessLife, RefreshLife: cfg.RefreshLife, ProviderLife: cfg.ProviderLife, KeepTrail: cfg.Retention.on(), FactorSeed: seed, FactorRoles: cfg.FactorRoles, Log: cfg.Logger})
 }

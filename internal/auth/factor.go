@@ -33,6 +33,9 @@ import (
 // wrong. It is also an ErrDenied.
 var ErrFactor = fmt.Errorf("%w: the code of the second factor is missing or wrong", ErrDenied)
 
+// ErrNeedsFactor refuses a user whose role needs a second factor, and who has none.
+var ErrNeedsFactor = fmt.Errorf("%w: your role needs a second factor on this server, and your account has none: set one up with POST /account/factors, or have an operator do it (hazardd user factor NAME)", hazard.ErrForbidden)
+
 // The actions on second factors in the audit trail.
 const (
 	ActionFactor       = "second factor added"
@@ -119,6 +122,9 @@ func (s *Service) DropFactor(ctx context.Context, by Actor, code string, from Or
 	u := s.current.Load().user(by.Name)
 	if u == nil || !u.HasFactor() {
 		return fmt.Errorf("%w: there is no second factor", hazard.ErrConflict)
+	}
+	if slices.Contains(s.cfg.FactorRoles, u.Role) {
+		return fmt.Errorf("%w: your role needs a second factor on this server", hazard.ErrForbidden)
 	}
 	if err := s.useCode(ctx, s.attempt(by.Name, from, now), u, code, by.did(ActionFactorUsed, by.Name, "to remove it", now), func(*Factor) {}); err != nil {
 		return err

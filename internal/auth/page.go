@@ -28,6 +28,9 @@ func (s *Service) AuthorizePage(ctx context.Context, username string, password P
 	if err != nil {
 		return PageToken{}, err
 	}
+	if p.needsFactor(u) {
+		return PageToken{}, ErrNeedsFactor
+	}
 	g, err := s.grant(p, u, now)
 	if err != nil {
 		return PageToken{}, err
@@ -95,7 +98,10 @@ func (s *Service) VerifyPage(token string, now hazard.Instant) (*Caller, error) 
 	if err != nil {
 		return nil, err
 	}
-	return p.judge(c)
+	if c, err = p.judge(c); err == nil && c.NeedsFactor {
+		return nil, refusal("the user must set up a second factor first")
+	}
+	return c, err
 }
 
 // EndPage revokes a page token, but no other token of its login. Revoking it again is not an error.

@@ -26,6 +26,7 @@ func TestPasswordsThatAreGuessedFirstAreRefused(t *testing.T) {
 		"iloveyouiloveyou", "administrator123", "adminadminadmin1", "changemechangeme", "welcome1welcome1", "September-10-2026", "Summer2026!Summer2026!",
 		"correcthorsebatterystaple", "correct horse battery staple", "thisisapassword", "mynameispassword", "Superman12345678",
 		"hazardd-admin-2026", "hazardhazardhazard", "earthquake123456", "ann.miller.ann.miller", "Ann.Miller12345", "miller-miller-1999",
+		"WilliamValkiriya-AK", "xelyjtvuyjdtybt", // only known from breaches
 		"trustno1trustno1", "monkeymonkeymonkey", "jesuschrist12345", "\xff\xfe invalid but long enough",
 		auth.Password(strings.Repeat("ab3k9 ", 200)),
 	} {

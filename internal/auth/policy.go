@@ -39,6 +39,8 @@ func weakness(p Password, user string) string {
 	switch {
 	case len(letters) < minPassword:
 		return fmt.Sprintf("must have at least %d characters: take four or five words that have nothing to do with each other", minPassword)
+	case frequent(string(letters)):
+		return "must not be one that is known from breaches: take four or five words that have nothing to do with each other"
 	case steps(letters, ownWords(user)) < minSteps:
 		return "must not be made of repetitions, sequences, rows of keys, common words, years or the user's name: " +
 			"take four or five words that have nothing to do with each other"

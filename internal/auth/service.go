@@ -39,6 +39,9 @@ type Config struct {
 	// FactorSeed returns the 32 bytes from which the key of second factors is derived. It is not in
 	// the database. nil: there are no second factors.
 	FactorSeed func() ([]byte, error)
+	// FactorRoles are the roles whose local users need a second factor. One without may do nothing but
+	// set one up (Caller.NeedsFactor).
+	FactorRoles []Role
 	// Remember is how many verified access tokens are cached, so that a repeated token costs no
 	// signature check; default 65,536, about 1 kB each.
 	Remember int
@@ -85,6 +88,8 @@ type picture struct {
 	// readKeys by their sums.
 	readKeys map[[sha256.Size]byte]*ReadKey
 	jwks     []byte
+	// factorRoles are Config.FactorRoles.
+	factorRoles []Role
 }
 
 // Actor is an administrator and the address of the request, for the audit trail.
@@ -131,7 +136,7 @@ func New(store Store, cfg Config) *Service {
 		refusals:  map[string]*bucket{},
 		logins:    newLogins(),
 	}
-	s.current.Store(newPicture(0, Data{}))
+	s.current.Store(newPicture(0, Data{}, nil))
 	return s
 }
 
@@ -145,7 +150,7 @@ func (s *Service) Reload(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("load users and keys: %w", err)
 	}
-	s.current.Store(newPicture(s.current.Load().gen+1, d))
+	s.current.Store(newPicture(s.current.Load().gen+1, d, s.cfg.FactorRoles))
 	return nil
 }
 
@@ -217,7 +222,7 @@ func (s *Service) Purge(ctx context.Context, now hazard.Instant) error {
 	return nil
 }
 
-func newPicture(gen uint64, d Data) *picture {
+func newPicture(gen uint64, d Data, factorRoles []Role) *picture {
 	p := &picture{
 		gen:     gen,
 		version: d.Version,
@@ -225,6 +230,9 @@ func newPicture(gen uint64, d Data) *picture {
 		users:   make(map[string]*User, len(d.Users)),
 		known:   map[identity]*User{},
 		orgs:    d.Orgs,
+
+		factorRoles: factorRoles,
+
 		keys:    make(map[string]*signer, len(d.Keys)),
 		revoked: make(map[uuid.UUID]struct{}, len(d.Revoked)),
 

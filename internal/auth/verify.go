@@ -25,6 +25,9 @@ type Caller struct {
 	// Scope is what the calling service may do; empty if the caller is no service. Operations must
 	// check it in addition to Role.
 	Scope Scope
+	// NeedsFactor means that the user's role needs a second factor, which the user does not have: the
+	// caller may do nothing but set one up.
+	NeedsFactor bool
 
 	sid               uuid.UUID
 	kid               string
@@ -169,8 +172,14 @@ func (p *picture) judge(c *Caller) (*Caller, error) {
 		}
 	}
 	judged := *c
-	judged.Role, judged.Orgs, judged.gen = u.Role, u.Orgs, p.gen
+	judged.Role, judged.Orgs, judged.gen, judged.NeedsFactor = u.Role, u.Orgs, p.gen, p.needsFactor(u)
 	return &judged, nil
+}
+
+// needsFactor reports whether a user must set up a second factor first. Users of an OpenID provider
+// have theirs there.
+func (p *picture) needsFactor(u *User) bool {
+	return u.Subject == "" && !u.HasFactor() && slices.Contains(p.factorRoles, u.Role)
 }
 
 // tokenMemory is a cache of verified access tokens: a table of fixed size, in sets of ways, without

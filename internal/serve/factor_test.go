@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hazardd/hazardd/internal/app"
+	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
@@ -25,6 +27,45 @@ func otpAt(t *testing.T, secret string, unix int64) string {
 	sum := mac.Sum(nil)
 	o := sum[19] & 15
 	return fmt.Sprintf("%06d", (binary.BigEndian.Uint32(sum[o:o+4])&0x7fffffff)%1_000_000)
+}
+
+// A role can need a second factor: who has none may do nothing but set one up.
+func TestARoleNeedsASecondFactor(t *testing.T) {
+	s := start(t, func(c *app.Config) { c.FactorRoles = []auth.Role{auth.Editor} })
+	for _, name := range []string{"red", "reader", "root"} {
+		want := map[bool]int{true: 403, false: 200}[name == "red"]
+		for _, path := range []string{"/hazards/active", "/hazards", "/drafts/count", "/subscriptions"} {
+			if path == "/drafts/count" && name == "reader" {
+				continue
+			}
+			a := s.do(name, "GET", path, nil)
+			if a.Status != want || want == 403 && !strings.Contains(string(a.Body), "/account/factors") {
+				t.Errorf("%s, GET %s: %d %s", name, path, a.Status, a.Body)
+			}
+		}
+		if a := s.do(name, "GET", "/account", nil); a.Status != 200 || strings.Contains(string(a.Body), `"second_factor_needed":true`) != (want == 403) {
+			t.Errorf("%s: %d %s", name, a.Status, a.Body)
+		}
+	}
+	form := strings.NewReader("username=red&password=" + strings.ReplaceAll(server.Password, " ", "+"))
+	if a := s.do("", "POST", "/login", form, "Content-Type", "application/x-www-form-urlencoded"); a.Status != 403 || a.Header.Get("Set-Cookie") != "" {
+		t.Errorf("the page of login: %d %v", a.Status, a.Header)
+	}
+	if a := s.do("red", "POST", "/session", nil); a.Status != 403 {
+		t.Errorf("a cookie: %d", a.Status)
+	}
+	var setup struct{ Secret string }
+	s.do("red", "POST", "/account/factors", map[string]string{"password": server.Password}).JSON(t, &setup)
+	code := otpAt(t, setup.Secret, s.Now().Time().Unix())
+	if a := s.do("red", "POST", "/account/factors", map[string]string{"otp": code}); a.Status != 200 {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	if a := s.do("red", "GET", "/hazards", nil); a.Status != 200 {
+		t.Errorf("with a factor: %d %s", a.Status, a.Body)
+	}
+	if a := s.do("red", "POST", "/account/factors", map[string]any{"otp": otpAt(t, setup.Secret, s.Now().Time().Unix()+30), "remove": true}); a.Status != 403 {
+		t.Errorf("removed although it is needed: %d %s", a.Status, a.Body)
+	}
 }
 
 // S10: local accounts had no second factor.

@@ -4139,6 +4139,8 @@ export interface components {
             readonly password_ends: string | null;
             /** @description Whether logins need a code. */
             readonly second_factor: boolean;
+            /** @description Your role needs a second factor on this server, and you have none: all but `/account` and what is below it answers 403. */
+            readonly second_factor_needed?: boolean;
             /**
              * Format: uuid
              * @description The session of this request's token.
@@ -8127,7 +8129,7 @@ export interface components {
                 readonly "text/plain": "Authentication failed.";
             };
         };
-        /** @description The token is missing, malformed, expired, revoked, or of another kind. */
+        /** @description The token is missing, malformed, expired, revoked, or of another kind. A problem says that the role of the user needs a second factor on this server, which the account does not have (`--require-factor`). */
         readonly InvalidToken: {
             headers: {
                 readonly "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
@@ -8135,6 +8137,7 @@ export interface components {
             };
             content: {
                 readonly "text/plain": "Invalid Token";
+                readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description The token is not good (`Invalid Token`), or it is and its role does not allow this (a problem). */

@@ -40,7 +40,8 @@ type account struct {
 	Created         *time.Time   `json:"created"`
 	PasswordChanged *time.Time   `json:"password_changed"`
 	PasswordEnds    *time.Time   `json:"password_ends"`
-	SecondFactor    bool         `json:"second_factor"` // logins need a code
+	SecondFactor    bool         `json:"second_factor"`                 // logins need a code
+	NeedsFactor     bool         `json:"second_factor_needed,omitzero"` // nothing else works before there is one
 	Session         string       `json:"session"`
 }
 
@@ -50,7 +51,7 @@ func (a *Accounts) account(_ *http.Request, who *auth.Caller) (account, error) {
 	if err != nil {
 		return account{}, err
 	}
-	own := account{u.Name, u.DisplayName, u.Role, []accountOrg{}, auth.Moment(u.Created), auth.Moment(u.PasswordChanged), auth.Moment(u.PasswordEnds), u.HasFactor(), who.Session().String()}
+	own := account{u.Name, u.DisplayName, u.Role, []accountOrg{}, auth.Moment(u.Created), auth.Moment(u.PasswordChanged), auth.Moment(u.PasswordEnds), u.HasFactor(), who.NeedsFactor, who.Session().String()}
 	for _, o := range a.Auth.Accounts().Orgs() {
 		for _, id := range u.Orgs {
 			if o.ID == id {

@@ -30,6 +30,8 @@ func (a *Operations) metrics(w http.ResponseWriter, r *http.Request) error {
 			route.MarkKnown(r)
 		} else if err := route.Role(who, auth.Admin); err != nil {
 			return err
+		} else if who.NeedsFactor {
+			return auth.ErrNeedsFactor
 		}
 	}
 	if err := route.NoQuery(r); err != nil {

@@ -56,6 +56,13 @@ func inScope(who *auth.Caller, u use) error {
 	return auth.ErrInvalidToken
 }
 
+// ofAccount reports whether an operation is one of those that a caller needs to set up a second factor,
+// and to end logins.
+func ofAccount(pattern string) bool {
+	_, path, _ := strings.Cut(pattern, " ")
+	return path == "/account" || strings.HasPrefix(path, "/account/")
+}
+
 // Handle registers a handler that answers its errors itself.
 func (a *Router) Handle(pattern string, h http.Handler) {
 	a.mux.Handle(pattern, a.measure.measure(pattern, h))
@@ -100,7 +107,10 @@ func (a *Router) guarded(h Protected, u use) http.Handler {
 			return
 		}
 		defer share.Leave()
-		if err = inScope(who, u); err == nil {
+		if err = inScope(who, u); err == nil && who.NeedsFactor && !ofAccount(r.Pattern) {
+			err = auth.ErrNeedsFactor
+		}
+		if err == nil {
 			err = h(w, r, who)
 		}
 		if err != nil {

@@ -93,6 +93,10 @@ func (a *Login) login(w http.ResponseWriter, r *http.Request) error {
 		w.Header()[route.SecondFactor], w.Header()["Www-Authenticate"] = []string{"totp"}, []string{route.Realm}
 		return a.answerLogin(w, http.StatusUnauthorized, again)
 	}
+	if errors.Is(err, auth.ErrNeedsFactor) {
+		again.Error = again.Language.Say("factorNeeded")
+		return a.answerLogin(w, http.StatusForbidden, again)
+	}
 	if errors.Is(err, auth.ErrDenied) {
 		again.Error = again.Language.Say("denied")
 		w.Header().Set("WWW-Authenticate", route.Realm)
