@@ -113,7 +113,7 @@ func (e *Editor) Judge(ctx context.Context, who Author, join *fuse.Join, match M
 }
 
 // Decide releases or dismisses a held report of a source: {"decision": "released" or "dismissed"}. What is released is taken in as if it had
-// never been held. It returns what became of it.
+// never been held. It returns the result.
 func (e *Editor) Decide(ctx context.Context, who Author, source string, held int64, match Match, text []byte, clock hazard.Clock) (res fuse.Result, err error) {
 	decision, err := asked(who, decisionFields, text)
 	if err != nil {

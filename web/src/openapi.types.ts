@@ -365,7 +365,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Make a read key
-         * @description For clients that can send no header: every path that is read works below `prefix`. The key reads what is restricted to nobody. It ends when it is revoked,
+         * @description For clients that can send no header: every path that is read works below `prefix`. The key reads unrestricted data only. It ends when it is revoked,
          *     and when its user is disabled or gets another password. Takes the role editor.
          */
         readonly post: operations["createReadKey"];
@@ -452,7 +452,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Tools for assistants, with a read key
-         * @description What `POST /mcp` does, for an assistant that can send no header. It reads what is restricted to nobody.
+         * @description What `POST /mcp` does, for an assistant that can send no header. It reads unrestricted data only.
          */
         readonly post: operations["mcpWithKey"];
         readonly delete?: never;
@@ -1550,7 +1550,7 @@ export interface paths {
          *       (`"replaced"`). Read the lists anew; the stream goes on after its `change`.
          *     - A comment comes every 15 seconds. Connect again when nothing came for a minute, and when the stream ends, which it does with the life of your token; wait
          *       for the milliseconds of `retry` first.
-         *     - The parameters of a search choose what is told, by the hazard. One that passes no longer is told a last time, with `left`.
+         *     - The parameters of a search choose what is told, by the hazard. When a hazard stops matching, you get one last event, with `left`.
          *     - A user may have 32 streams open.
          */
         readonly get: operations["streamEvents"];
@@ -1735,7 +1735,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Make a webhook
-         * @description It is told what changes from now on, of what you may know of, for as long as you may log in. The answer alone holds its `secret`. Addresses must be `https`, public,
+         * @description It gets the changes from now on that you may see, until your account is disabled. The answer alone holds its `secret`. Addresses must be `https`, public,
          *     and on port 443 or 8443, unless a setting of the service opens others. A user may have 50. Takes the role editor.
          */
         readonly post: operations["createWebhook"];
@@ -3083,7 +3083,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Features of a layer, asked by a form, with a read key
-         * @description What `POST` without the key does, for programs that can send no header. It reads what is restricted to nobody.
+         * @description What `POST` without the key does, for programs that can send no header. It reads unrestricted data only.
          */
         readonly post: operations["queryArcgisLayerWithKey"];
         readonly delete?: never;
@@ -8620,7 +8620,7 @@ export interface components {
          */
         readonly FilterCrs: string;
         /**
-         * @description In whose life lies some moment of this time: a moment (RFC 3339), a day in UTC, or two of them with `/`, of which one may be `..` for open. A life is from
+         * @description Active at any point in this period: a moment (RFC 3339), a day in UTC, or two of them with `/`, of which one may be `..` for open. A life is from
          *     `start_Date` to `end_Date`; that of a hazard that is active and does not end by itself goes on.
          */
         readonly Datetime: string;
@@ -15022,7 +15022,7 @@ export interface operations {
                  */
                 readonly possible?: components["parameters"]["Possible"];
                 /**
-                 * @description In whose life lies some moment of this time: a moment (RFC 3339), a day in UTC, or two of them with `/`, of which one may be `..` for open. A life is from
+                 * @description Active at any point in this period: a moment (RFC 3339), a day in UTC, or two of them with `/`, of which one may be `..` for open. A life is from
                  *     `start_Date` to `end_Date`; that of a hazard that is active and does not end by itself goes on.
                  */
                 readonly datetime?: components["parameters"]["Datetime"];

@@ -24,7 +24,7 @@ export interface Connection {
   readonly fresh: Freshness;
 }
 
-/** A hazard that has just come or become worse, or what became of it since. */
+/** A hazard that has just come or become worse, or its state since then. */
 export interface Notice {
   readonly id: number;
   readonly hazard: Hazard;

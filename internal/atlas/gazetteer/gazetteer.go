@@ -237,7 +237,7 @@ func commas(r rune) rune {
 	return r
 }
 
-// within tells whether a place is in what is written behind the comma. It looks at the name of each country and region once.
+// within reports whether a place is in what is written behind the comma. It looks at the name of each country and region once.
 func (ix *index) within(folded string) func(e *entry) bool {
 	countries, regions := map[string]bool{}, map[string]bool{}
 	for _, c := range region.Countries() {

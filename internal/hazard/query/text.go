@@ -52,7 +52,7 @@ func textWords(s string) []string {
 	return words
 }
 
-// alone tells whether a letter is of a script that puts no blanks between words.
+// alone reports whether a letter is of a script that puts no blanks between words.
 func alone(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) && unicode.In(r, unicode.L, unicode.Mc)
 }
@@ -107,7 +107,7 @@ func (f *Filter) TextIsWords() bool {
 	return !slices.ContainsFunc(f.Text, func(p Phrase) bool { return len(p.Words) > 1 })
 }
 
-// MatchText tells whether h says all that the filter's Text asks for.
+// MatchText reports whether h says all that the filter's Text asks for.
 func (f *Filter) MatchText(h *hazard.Hazard) bool {
 	if len(f.Text) == 0 {
 		return true

@@ -34,7 +34,7 @@ type AboutType struct {
 	Type    hazard.Type `json:"type_ID"`
 	Answer  Word        `json:"answer"`
 	Sources []string    `json:"sources"` // by which the answer is, fresh ones first
-	// Responsible tells whether those are responsible; false: they watch, or there are none.
+	// Responsible reports whether those are responsible; false: they watch, or there are none.
 	Responsible bool `json:"responsible"`
 }
 

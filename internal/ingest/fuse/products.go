@@ -11,7 +11,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// products makes the product tree of a hazard's event what is said of it, and tells whether anything differed. Products of editors, and those
+// products makes the product tree of a hazard's event what is said of it, and reports whether anything differed. Products of editors, and those
 // that an editor has changed, stay as they are.
 func (w *writer) products(h *hazard.Hazard, head *hazard.Report) (changed bool, err error) {
 	if head.Products == nil {

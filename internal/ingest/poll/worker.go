@@ -680,13 +680,13 @@ func (w *worker) enqueue(addresses []string) {
 	var jobs []job
 	for _, a := range addresses {
 		if !w.src.follows(a) {
-			w.log.Debug("a fuller report is at an address that is not the source's", "address", w.src.shown(a))
+			w.log.Debug("the detail of a report is at an address that is not the source's", "address", w.src.shown(a))
 			continue
 		}
 		jobs = append(jobs, job{URL: a})
 	}
 	if n := w.st.enqueue(jobs); n > 0 {
-		w.log.Warn("too many fuller reports wait, the oldest are given up", "dropped", n)
+		w.log.Warn("too many details of reports wait; the oldest are dropped", "dropped", n)
 	}
 }
 

@@ -27,7 +27,7 @@ const (
 )
 
 // coverage serves who issues warnings for a place and whether those sources are polled, or the same
-// as a layer for the whole world. It tells whether an empty answer means that there is no hazard.
+// as a layer for the whole world. It reports whether an empty answer means that there is no hazard.
 func (a *Lists) coverage(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	values, err := route.Parameters(r, "point", "type", "bbox", "geometry")
 	if err != nil {

@@ -300,5 +300,5 @@ func Database(t testing.TB, dir, embedded string) string {
 	}
 }
 
-// Postgres tells whether Database gives PostgreSQL.
+// Postgres reports whether Database gives PostgreSQL.
 func Postgres() bool { return os.Getenv("HAZARDD_TEST_DATABASE") == "postgres" }

@@ -1,5 +1,5 @@
 // The changes that wait for a second person: what the user may decide about, and what the user wrote
-// and what became of it. Polled while an editor is logged in; nothing pushes drafts.
+// and the result. Polled while an editor is logged in; nothing pushes drafts.
 import { computed, signal } from "@preact/signals";
 import { LoggedOutError, type Api, type Schemas } from "../api";
 import type { Page } from "../ui/context";
