@@ -15,6 +15,20 @@ const (
 	ProductDeleted ChangeKind = "product.deleted"
 )
 
+// OfHazard reports whether k is a kind of change of a hazard.
+func (k ChangeKind) OfHazard() bool {
+	switch k {
+	case HazardCreated, HazardUpdated, HazardExpired, HazardMerged, HazardSplit:
+		return true
+	}
+	return false
+}
+
+// OfProduct reports whether k is a kind of change of a product.
+func (k ChangeKind) OfProduct() bool {
+	return k == ProductCreated || k == ProductUpdated || k == ProductDeleted
+}
+
 // Change is one numbered, committed change of one hazard or one product. Numbers follow the commit
 // order without gaps.
 type Change struct {

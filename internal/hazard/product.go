@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"math"
 	"slices"
 
 	"github.com/google/uuid"
@@ -84,6 +85,10 @@ type Audience struct {
 	OrgID   int64   `json:"org"` // only used after the deletion
 	Deleted bool    `json:"deleted,omitzero"`
 }
+
+// Nobody returns the audience of a product whose present audience is not known: no organization has
+// this number.
+func Nobody() *Audience { return &Audience{OrgIDs: []int64{math.MinInt64}} }
 
 // Equal reports whether a and o allow the same readers.
 func (a Audience) Equal(o Audience) bool {

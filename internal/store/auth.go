@@ -29,71 +29,75 @@ func (a *Accounts) Load(ctx context.Context) (auth.Data, error) {
 		return auth.Data{}, storeError(err)
 	}
 	defer func() { _ = rollback(tx) }()
-	d, err := loadAccounts(ctx, a.readQ.WithTx(tx))
+	d, damaged, err := loadAccounts(ctx, a.readQ.WithTx(tx))
+	if err == nil {
+		a.store.Quarantine.accounts(damaged)
+	}
 	return d, storeError(err)
 }
 
-func loadAccounts(ctx context.Context, q *sqlc.Queries) (d auth.Data, err error) {
+// loadAccounts reads all rows but the damaged ones, which it names.
+func loadAccounts(ctx context.Context, q *sqlc.Queries) (d auth.Data, damaged []string, err error) {
 	if d.Version, err = q.Counter(ctx, "auth"); err != nil {
-		return d, err
+		return d, nil, err
 	}
 	users, err := q.Users(ctx)
 	if err != nil {
-		return d, err
+		return d, nil, err
 	}
 	for _, row := range users {
-		u, err := decodeUser(row.Body, row.Hash)
-		if err != nil {
-			return d, err
+		if u, err := decodeUser(row.Body, row.Hash); err == nil && u.Name == row.Name {
+			d.Users = append(d.Users, u)
+		} else {
+			damaged = append(damaged, "the user "+row.Name)
 		}
-		d.Users = append(d.Users, u)
 	}
 	orgs, err := q.Organizations(ctx)
 	if err != nil {
-		return d, err
+		return d, nil, err
 	}
 	for _, o := range orgs {
 		d.Orgs = append(d.Orgs, auth.Org{ID: o.ID, Acronym: o.Acronym, Name: o.Name})
 	}
 	keys, err := q.SigningKeys(ctx)
 	if err != nil {
-		return d, err
+		return d, nil, err
 	}
 	for _, k := range keys {
 		key := auth.Key{ID: k.ID, Created: hazard.Instant(k.CreatedMs), NotAfter: hazard.Instant(k.NotAfterMs)}
 		if len(k.Seed) != len(key.Seed) {
-			return d, fmt.Errorf("signing key %s: %d bytes instead of %d", k.ID, len(k.Seed), len(key.Seed))
+			damaged = append(damaged, "the signing key "+k.ID)
+			continue
 		}
 		copy(key.Seed[:], k.Seed)
 		d.Keys = append(d.Keys, key)
 	}
 	reading, err := q.ReadKeys(ctx)
 	if err != nil {
-		return d, err
+		return d, nil, err
 	}
 	for _, r := range reading {
 		k := auth.ReadKey{User: r.Username, Title: r.Title, Created: hazard.Instant(r.CreatedMs), Scope: auth.Scope(r.Scope), Used: hazard.Instant(r.UsedMs)}
-		if k.ID, err = uuid.Parse(r.ID); err != nil {
-			return d, fmt.Errorf("read key %q: %w", r.ID, err)
-		}
-		if len(r.Sum) != len(k.Sum) {
-			return d, fmt.Errorf("read key %s: %d bytes instead of %d", k.ID, len(r.Sum), len(k.Sum))
+		if k.ID, err = uuid.Parse(r.ID); err != nil || len(r.Sum) != len(k.Sum) {
+			damaged = append(damaged, "the read key "+r.ID)
+			continue
 		}
 		copy(k.Sum[:], r.Sum)
 		d.ReadKeys = append(d.ReadKeys, k)
 	}
 	revoked, err := q.Revocations(ctx)
 	if err != nil {
-		return d, err
+		return d, nil, err
 	}
 	for _, r := range revoked {
 		id, err := uuid.Parse(r.ID)
 		if err != nil {
-			return d, fmt.Errorf("revocation %q: %w", r.ID, err)
+			damaged = append(damaged, "the revocation "+r.ID)
+			continue
 		}
 		d.Revoked = append(d.Revoked, auth.Revocation{ID: id, Until: hazard.Instant(r.UntilMs)})
 	}
-	return d, nil
+	return d, damaged, nil
 }
 
 func decodeUser(body, hash string) (u auth.User, err error) {

@@ -68,6 +68,10 @@ type database interface {
 	// check calls fault for errors in the structure of the database, as far as the database can
 	// find them.
 	check(ctx context.Context, tx *sql.Tx, fault func(what string)) error
+	// spoils reports whether an error of a statement that writes to the search tables means that they
+	// are damaged. tree reports the same of any statement.
+	spoils(err error) bool
+	tree(err error) bool
 	// tables returns the tables for searches.
 	tables() find.Tables
 }

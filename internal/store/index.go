@@ -18,7 +18,7 @@ import (
 func (t *txn) bounds(h *hazard.Hazard) (geo.Box, error) {
 	shapes, err := t.store.shapesOf(t.ctx, t.q, h.Areas)
 	if err != nil {
-		return geo.Box{}, err
+		return geo.Box{}, placeError{err}
 	}
 	return geo.BoundsOf(query.Footprint(h, shapes)...), nil
 }
@@ -34,7 +34,8 @@ func (s *core) rankAnew(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return find.Begin(ctx, tx, s.ix, nil).Values(h)
+		t := newTx(&txn{ctx: ctx, tx: tx, q: q, store: s.store, found: find.Begin(ctx, tx, s.ix, nil)})
+		return t.findable(func(w *find.Writing) error { return w.Values(h) })
 	})
 	if err != nil {
 		return fmt.Errorf("order hazards by importance: %w", err)
@@ -102,10 +103,13 @@ func (s *core) catchUp(ctx context.Context) error {
 			return storeError(err)
 		}
 		last, err := s.readQ.Counter(ctx, "change")
-		if err != nil || done >= last {
+		if err != nil || done >= last || s.spoiledBy.Load() != nil {
 			return storeError(err)
 		}
-		upTo := min(last, done+catchUpBatch)
+		upTo, err := s.upTo(ctx, done, last)
+		if err != nil {
+			return err
+		}
 		err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error {
 			t := newTx(&txn{ctx: ctx, tx: tx, q: q, store: s.store})
 			t.found = find.Begin(ctx, tx, s.ix, t.bounds)
@@ -115,6 +119,9 @@ func (s *core) catchUp(ctx context.Context) error {
 			}
 			for _, id := range ids {
 				h, err := t.Hazard(id)
+				if Broken(err) { // it cannot be found until it is mended and changes
+					continue
+				}
 				if err != nil {
 					return err
 				}
@@ -122,17 +129,36 @@ func (s *core) catchUp(ctx context.Context) error {
 				if err != nil {
 					return err
 				}
-				if err := t.found.Anew(h, hazard.Instant(moments.FirstMs), hazard.Instant(moments.LastMs)); err != nil {
+				err = t.findable(func(w *find.Writing) error {
+					return w.Anew(h, hazard.Instant(moments.FirstMs), hazard.Instant(moments.LastMs))
+				})
+				if err != nil && !Broken(err) {
 					return err
 				}
 			}
-			if err := q.Searchable(ctx, sqlc.SearchableParams{Last: upTo, Before: done}); err != nil {
+			if err := t.findable((*find.Writing).End); err != nil || s.spoiledBy.Load() != nil {
 				return err
 			}
-			return t.found.End()
+			return q.Searchable(ctx, sqlc.SearchableParams{Last: upTo, Before: done})
 		})
+		if s.spoiledBy.Load() != nil {
+			return nil // keepSearchable goes on
+		}
 		if err != nil {
 			return fmt.Errorf("make hazards findable: %w", err)
 		}
 	}
+}
+
+// upTo returns the end of the next batch of changes after done: where numbers are missing, as after a
+// fork, it is far.
+func (s *core) upTo(ctx context.Context, done, last int64) (int64, error) {
+	var next sql.NullInt64
+	if err := s.read.QueryRowContext(ctx, `SELECT min(n) FROM changes WHERE n > $1`, done).Scan(&next); err != nil {
+		return 0, storeError(err)
+	}
+	if !next.Valid {
+		return last, nil
+	}
+	return min(last, next.Int64+catchUpBatch), nil
 }

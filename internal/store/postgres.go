@@ -189,6 +189,11 @@ func (p *postgres) history(ctx context.Context, tx *sql.Tx) (timeline, error) {
 
 func (p *postgres) settle(t timeline) { p.on.Store(&t); p.seen.Store(&t) }
 
+// spoils: an index that is damaged there fails the whole transaction.
+func (*postgres) spoils(error) bool { return false }
+
+func (*postgres) tree(error) bool { return false }
+
 func (*postgres) tables() find.Tables { return find.Postgres{} }
 
 func (*postgres) name() string { return "postgres" }

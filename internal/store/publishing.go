@@ -15,19 +15,26 @@ import (
 	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
-// Settings returns the present and earlier publishing profiles of organizations.
+// Settings returns the present and earlier publishing profiles of organizations. It leaves out the
+// organizations of which one cannot be read: by another one, their messages would have other names.
 func (s *Publishing) Settings(ctx context.Context) (publisher.Settings, error) {
 	rows, err := s.readQ.Publishing(ctx)
 	if err != nil {
 		return nil, storeError(err)
 	}
-	all := publisher.Settings{}
+	all, damaged := publisher.Settings{}, []int64{}
 	for _, r := range rows {
 		p := &publisher.Profile{}
-		if err := json.Unmarshal([]byte(r.Body), p); err != nil {
-			return nil, fmt.Errorf("stored profile of organization %d after change %d: %w", r.OrgID, r.AfterN, err)
+		if err := json.Unmarshal([]byte(r.Body), p); err != nil || p.Org != r.OrgID {
+			what := fmt.Sprintf("the publishing profile of organization %d after change %d", r.OrgID, r.AfterN)
+			s.store.Quarantine.note(what, &DamagedError{what})
+			damaged = append(damaged, r.OrgID)
+			continue
 		}
 		all[r.OrgID] = append(all[r.OrgID], publisher.Setting{After: r.AfterN, Profile: p})
+	}
+	for _, org := range damaged {
+		delete(all, org)
 	}
 	return all, nil
 }

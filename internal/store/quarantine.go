@@ -23,8 +23,9 @@ type Quarantine struct {
 }
 
 type damage struct {
-	err   error
-	again func(context.Context) error // reads the record again
+	err     error
+	again   func(context.Context) error // reads the record again
+	account bool                        // a row of users; these are read again together
 }
 
 // Found returns what is damaged, by name, as far as readers have met it.
@@ -74,6 +75,30 @@ func (x *Quarantine) geometry(digest string, err error) bool {
 	})
 }
 
+// accounts replaces what is remembered of the rows of users, and of what they log in with.
+func (x *Quarantine) accounts(damaged []string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	maps.DeleteFunc(x.found, func(_ string, d damage) bool { return d.account })
+	for _, what := range damaged {
+		err := &DamagedError{what}
+		x.found[what] = damage{err, func(context.Context) error { return err }, true}
+	}
+}
+
+// note remembers damage until forget.
+func (x *Quarantine) note(what string, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.found[what] = damage{err, func(context.Context) error { return err }, false}
+}
+
+func (x *Quarantine) forget(what string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.found, what)
+}
+
 func (x *Quarantine) skip(name string, err error, again func(context.Context) error) bool {
 	if !Broken(err) && !errors.Is(err, errPage) {
 		return false
@@ -81,7 +106,7 @@ func (x *Quarantine) skip(name string, err error, again func(context.Context) er
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if _, known := x.found[name]; !known {
-		x.found[name] = damage{err, again}
+		x.found[name] = damage{err, again, false}
 	}
 	return true
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
@@ -244,7 +245,7 @@ func (s *Log) ProductsAsOf(ctx context.Context, hazardID, n int64) ([]*hazard.Pr
 }
 
 // JudgeByPresent sets Present of products in past states, so that VisibleTo applies today's
-// audience. It takes one query.
+// audience. It takes one query. Nobody sees a product whose present state cannot be read.
 func (s *Log) JudgeByPresent(ctx context.Context, products []*hazard.Product) error {
 	return storeError(s.judgeByPresent(ctx, s.reads, products))
 }
@@ -283,11 +284,11 @@ func (s *core) judgeByPresent(ctx context.Context, from querier, products []*haz
 		if audience.Valid {
 			p, err := readAudience(audience.String)
 			if err != nil {
-				return err
+				continue
 			}
 			a.OrgIDs = p.OrgIDs
 		} else if err := cmp.Or(intact(n, []byte(body)), json.Unmarshal([]byte(body), a)); err != nil {
-			return fmt.Errorf("stored product of change %d: %w", n, err)
+			continue
 		}
 		present[id] = a
 	}
@@ -296,7 +297,12 @@ func (s *core) judgeByPresent(ctx context.Context, from querier, products []*haz
 	}
 	for _, p := range products {
 		if p.Present = present[p.ID]; p.Present == nil {
-			return fmt.Errorf("product %d of change %d has no present state", p.ID, p.Version)
+			err := &DamagedError{fmt.Sprintf("the present state of product %d", p.ID)}
+			s.store.Quarantine.skip(err.What, err, func(ctx context.Context) error {
+				_, err := productByID(ctx, s.readQ, p.ID)
+				return err
+			})
+			p.Present = hazard.Nobody()
 		}
 	}
 	return nil
@@ -462,7 +468,21 @@ func decodeChange(r sqlc.ChangesSinceRow) (c hazard.Change, err error) {
 	} else {
 		c.Product, err = decodeProduct(r.N, r.Body)
 	}
+	if err == nil && !coherent(&c, r.ProductID) {
+		err = &DamagedError{fmt.Sprint("change ", r.N)}
+	}
 	return c, err
+}
+
+// coherent reports whether the columns of a change fit its state: its checksum covers the state alone.
+func coherent(c *hazard.Change, productID int64) bool {
+	if !utf8.ValidString(c.Actor) || !utf8.ValidString(c.Source) {
+		return false
+	}
+	if p := c.Product; p != nil {
+		return p.ID == productID && p.HazardID == c.HazardID && c.Kind.OfProduct()
+	}
+	return c.Hazard.ID == c.HazardID && c.Kind.OfHazard()
 }
 
 func compareRefs(a, b hazard.AreaRef) int {

@@ -119,6 +119,9 @@ func (s *core) reading(ctx context.Context, f func(context.Context, *sql.Tx) err
 	if s.reach.isAway() {
 		return errAway
 	}
+	if s.spoiledBy.Load() != nil {
+		return errSpoiled
+	}
 	bounded, cancel := context.WithTimeout(ctx, s.searchTime)
 	defer cancel()
 	tx, err := s.read.BeginTx(bounded, s.database.snapshot())
@@ -127,6 +130,10 @@ func (s *core) reading(ctx context.Context, f func(context.Context, *sql.Tx) err
 	}
 	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
 		return query.ErrTooBroad
+	}
+	if s.database.tree(err) {
+		s.spoil(err)
+		return errors.Join(errSpoiled, err)
 	}
 	return storeError(err)
 }

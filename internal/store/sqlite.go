@@ -276,6 +276,26 @@ func jsonArray[T string | int64](list []T) string {
 // errPage means that pagesum has refused a page.
 var errPage = fmt.Errorf("%w: a page of the file does not fit its checksum (hazardd check says which)", hazard.ErrUnavailable)
 
+// spoils takes every error for damage that is not one of the disk, of a lock or of the caller: the
+// statements are always the same.
+func (sqlite) spoils(err error) bool {
+	failure, ok := errors.AsType[*driver.Error](err)
+	if !ok || failure.Code() == sqlite3.SQLITE_CONSTRAINT_TRIGGER {
+		return false
+	}
+	switch failure.Code() & 0xff {
+	case sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH:
+		return true
+	}
+	return failure.Code() == sqlite3.SQLITE_IOERR_DATA
+}
+
+// tree: only virtual tables, which are search tables, give this code.
+func (sqlite) tree(err error) bool {
+	failure, ok := errors.AsType[*driver.Error](err)
+	return ok && failure.Code() == sqlite3.SQLITE_CORRUPT_VTAB
+}
+
 func sqliteKind(err error) error {
 	failure, ok := errors.AsType[*driver.Error](err)
 	if !ok {

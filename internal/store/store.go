@@ -84,8 +84,9 @@ type core struct {
 	sqliteFile
 	identity
 	present
-	files      blob.Place
-	ix         find.Index
+	files blob.Place
+	ix    find.Index
+	searchable
 	shapes     shapeCache
 	searchTime time.Duration // see the constant
 	// bodiesInLog means that states are only in the log, not also in the table of hazards; see
@@ -133,6 +134,12 @@ type present struct {
 	prepared atomic.Bool
 }
 
+// searchable is the state of the search tables.
+type searchable struct {
+	spoiledBy atomic.Pointer[error] // the error that shows that they are damaged; nil: they are not
+	spoils    chan struct{}         // wakes who makes them again
+}
+
 // Open opens the store in folder dir, creates it if needed, and upgrades its schema. name is the
 // database: empty for the SQLite file in dir, a URL "sqlite:PATH?synchronous=full|normal|off" (less
 // than full is for tests that need to see a loss: a power loss can then lose acknowledged changes),
@@ -164,6 +171,7 @@ func Open(ctx context.Context, dir, name string, more ...Option) (*Store, error)
 	}
 	ctx, s.unlisten = context.WithCancel(context.WithoutCancel(ctx))
 	s.listening.Go(func() { s.database.listen(ctx, s.reach.wakeAll) })
+	s.listening.Go(func() { s.keepSearchable(ctx) })
 	if s.database.remote() {
 		s.listening.Go(func() { s.reach.watch(ctx, pollEvery, s.ping) })
 	}
@@ -176,7 +184,7 @@ func connect(ctx context.Context, dir, name string, pages int) (*Store, error) {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
 	s := &Store{}
-	s.open(&core{shapes: newShapeCache(), searchTime: searchTime, measures: newMeasures(), reach: newReach()})
+	s.open(&core{shapes: newShapeCache(), searchTime: searchTime, measures: newMeasures(), reach: newReach(), searchable: searchable{spoils: make(chan struct{}, 1)}})
 	s.over.Store(int64(hazard.MinInstant))
 	s.until.Store(int64(hazard.MinInstant))
 	var err error
@@ -206,6 +214,9 @@ func RedactURL(s string) string {
 func (s *core) prepare(ctx context.Context) (err error) {
 	s.reads = guarded{DB: s.read, reach: s.reach}
 	s.writeQ, s.readQ, s.ix = sqlc.New(s.write), sqlc.New(s.reads), s.database.tables().Index()
+	if err := s.renew(ctx); err != nil && !unwritable(err) {
+		return err
+	}
 	if err := s.settle(ctx); err != nil {
 		return err
 	}
@@ -520,13 +531,13 @@ func (s *core) migrate(ctx context.Context, upTo int, then func(*sql.Tx) error) 
 	if _, err := tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)`); err != nil {
 		return fmt.Errorf("open the store: %w", storeError(err))
 	}
-	var have, known int
-	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM schema_version`).Scan(&have); err != nil {
+	var have, newest, known int // there is a row for each version: the number of them is right although one is damaged
+	if err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(max(version), 0) FROM schema_version`).Scan(&have, &newest); err != nil {
 		return fmt.Errorf("read the schema's version: %w", storeError(err))
 	}
 	known, s.schemaBefore = len(names), have
 	if have > known {
-		if err := checkReadable(ctx, tx, have, known); err != nil {
+		if err := checkReadable(ctx, tx, newest, known); err != nil {
 			return err
 		}
 		return then(tx)

@@ -411,7 +411,7 @@ func tableOf(ctx context.Context, tx *sql.Tx, d database, name string) (Table, e
 }
 
 func schemaOf(ctx context.Context, tx *sql.Tx) (version int, err error) {
-	err = tx.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM schema_version`).Scan(&version)
+	err = tx.QueryRowContext(ctx, `SELECT count(*) FROM schema_version`).Scan(&version)
 	return version, err
 }
 

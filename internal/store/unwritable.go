@@ -101,6 +101,9 @@ func (s *Store) SeekRoom(ctx context.Context) error {
 	if !s.prepared.Load() {
 		err := s.migrate(ctx, Schema(), func(tx *sql.Tx) error { return whole(ctx, tx) })
 		if err == nil {
+			err = s.renew(ctx)
+		}
+		if err == nil {
 			err = s.prepareWrites(ctx)
 		}
 		if err != nil {
@@ -127,15 +130,15 @@ func (s *core) fits(ctx context.Context) error {
 		return fmt.Errorf("open the store: %w", storeError(err))
 	}
 	defer func() { _ = rollback(tx) }()
-	var have int
-	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM schema_version`).Scan(&have); err != nil {
+	var have, newest int
+	if err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(max(version), 0) FROM schema_version`).Scan(&have, &newest); err != nil {
 		return fmt.Errorf("there is no store in %s yet, and none can be made: %w", s.file, s.disk.why())
 	}
 	switch known := Schema(); {
 	case have < known:
 		return fmt.Errorf("the store has schema %d, and must be upgraded to %d: %w", have, known, s.disk.why())
 	case have > known:
-		if err := checkReadable(ctx, tx, have, known); err != nil {
+		if err := checkReadable(ctx, tx, newest, known); err != nil {
 			return err
 		}
 	}

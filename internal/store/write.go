@@ -204,12 +204,12 @@ func (t *txn) writeCounters() error {
 			return err
 		}
 	}
-	if t.last > 0 {
+	if t.last > 0 && t.store.spoiledBy.Load() == nil {
 		if err := t.q.Searchable(t.ctx, sqlc.SearchableParams{Last: t.last, Before: t.before}); err != nil {
 			return err
 		}
 	}
-	return t.found.End()
+	return t.findable((*find.Writing).End)
 }
 
 // Hazard returns the present state of a hazard, or ErrNotFound.
@@ -384,7 +384,7 @@ func (t *Tx) SaveHazardAs(as hazard.ChangeKind, h, before *hazard.Hazard) error 
 		return err
 	}
 	t.saved = append(t.saved, Saved{before, h})
-	return t.found.Save(h, before, t.at)
+	return t.findable(func(w *find.Writing) error { return w.Save(h, before, t.at) })
 }
 
 // Saved is a state of a hazard that a transaction has saved, and the state before the transaction;

@@ -34,6 +34,8 @@ type Index interface {
 	// replaces; nil if unknown. made and changed are the times of the first known and of the last
 	// write.
 	whole(w *Writing, h, before *hazard.Hazard, box geo.Box, made, changed hazard.Instant) error
+	// words runs f, which calls text, so that what it wrote is in the tables when it returns.
+	words(w *Writing, f func() error) error
 	// text indexes the words of a hazard.
 	text(w *Writing, id int64, name, description []string) error
 }
@@ -164,6 +166,13 @@ func (w *Writing) whole(h, before *hazard.Hazard, made, changed hazard.Instant) 
 // End writes the words of the hazards whose texts have changed. It must be called at the end of a
 // transaction: FTS5 would write a new segment before every other statement that may be rolled back.
 func (w *Writing) End() error {
+	if len(w.texts) == 0 {
+		return nil
+	}
+	return w.index.words(w, w.end)
+}
+
+func (w *Writing) end() error {
 	for _, id := range slices.Sorted(maps.Keys(w.texts)) {
 		name, description := query.WordsOf(w.texts[id])
 		if err := w.index.text(w, id, name, description); err != nil {

@@ -63,6 +63,8 @@ func boxText(b geo.Box) string {
 	return fmt.Sprintf("(%s,%s),(%s,%s)", number(b.West), number(b.South), number(b.East), number(b.North))
 }
 
+func (postgresIndexer) words(_ *Writing, f func() error) error { return f() }
+
 func (postgresIndexer) text(w *Writing, id int64, name, description []string) error {
 	_, err := w.tx.ExecContext(w.ctx, `INSERT INTO hazard_words (id, words) VALUES ($1, array_to_tsvector($2::text[]))
 		ON CONFLICT (id) DO UPDATE SET words = excluded.words`, id, append(append([]string{}, name...), description...)) // an empty list is none to the driver if it is nil

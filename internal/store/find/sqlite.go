@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"iter"
@@ -67,6 +68,24 @@ func (ix sqliteIndexer) whole(w *Writing, h, before *hazard.Hazard, box geo.Box,
 		return ix.place(w, h, box, hazard.Instant(first), changed)
 	}
 	return nil
+}
+
+// words: FTS5 writes a segment before the commit. At the second mark it writes it already, so that an
+// error of it is known while the transaction can go on without.
+func (ix sqliteIndexer) words(w *Writing, f func() error) error {
+	if _, err := w.tx.ExecContext(w.ctx, `SAVEPOINT words`); err != nil {
+		return err
+	}
+	err := f()
+	if err == nil {
+		_, err = w.tx.ExecContext(w.ctx, `SAVEPOINT written; RELEASE written`)
+	}
+	if err != nil {
+		_, undone := w.tx.ExecContext(w.ctx, `ROLLBACK TO words`)
+		err = errors.Join(err, undone)
+	}
+	_, released := w.tx.ExecContext(w.ctx, `RELEASE words`)
+	return errors.Join(err, released)
 }
 
 func (ix sqliteIndexer) text(w *Writing, id int64, name, description []string) error {

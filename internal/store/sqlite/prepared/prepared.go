@@ -124,7 +124,21 @@ func (c *conn) QueryContext(ctx context.Context, text string, args []driver.Name
 		_ = s.stmt.Close() // reports err once more
 		return nil, err
 	}
-	return &rows{Rows: r, c: c, of: s}, nil
+	return &rows{Rows: r, c: c, of: s, flags: flagsOf(r)}, nil
+}
+
+// flagsOf returns which columns are declared BOOLEAN.
+func flagsOf(r driver.Rows) (flags []int) {
+	typed, ok := r.(driver.RowsColumnTypeDatabaseTypeName)
+	if !ok {
+		return nil
+	}
+	for i := range r.Columns() {
+		if typed.ColumnTypeDatabaseTypeName(i) == "BOOLEAN" {
+			flags = append(flags, i)
+		}
+	}
+	return flags
 }
 
 // Close is that of driver.Conn.
@@ -136,11 +150,27 @@ func (c *conn) Close() error {
 	return c.sqlite.Close()
 }
 
-// rows give their statement back when they are closed.
+// rows give their statement back when they are closed. Every number but 0 in a BOOLEAN column is true,
+// as it is to SQLite: database/sql refuses others than 0 and 1, so one damaged row would hide its
+// neighbors.
 type rows struct {
 	driver.Rows
-	c  *conn
-	of statement
+	c     *conn
+	of    statement
+	flags []int // columns that are declared BOOLEAN
+}
+
+// Next is that of driver.Rows.
+func (r *rows) Next(row []driver.Value) error {
+	if err := r.Rows.Next(row); err != nil {
+		return err
+	}
+	for _, i := range r.flags {
+		if n, ok := row[i].(int64); ok {
+			row[i] = n != 0
+		}
+	}
+	return nil
 }
 
 // Close is that of driver.Rows.

@@ -1,0 +1,147 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hazardd/hazardd/internal/store/sqlc"
+)
+
+// Some rows of a store say what its other rows show as well: the counters, and the names in meta. One
+// that is damaged would stop every write, or the start. So Open makes them again.
+
+// counted are the counters, each with a query for the least value that the other rows allow. A version
+// has none: others compare it with the value that they saw last.
+var counted = []struct{ name, least string }{
+	{"change", `SELECT max(n) FROM (SELECT max(n) AS n FROM changes UNION ALL SELECT max(start_n) FROM forks UNION ALL SELECT max(n) FROM pruned WHERE what = 'history') AS k`},
+	{"hazard", `SELECT max(id) FROM hazards`},
+	{"product", `SELECT max(id) FROM products`},
+	{"held", `SELECT max(id) FROM held`},
+	{"source_error", `SELECT max(id) FROM source_errors`},
+	{"organization", `SELECT max(id) FROM organizations`},
+	{"audit", `SELECT max(n) FROM (SELECT max(id) AS n FROM audit UNION ALL SELECT max(n) FROM pruned WHERE what = 'audit') AS k`},
+	{"delivery", `SELECT max(id) FROM deliveries`},
+	{"notice", `SELECT max(id) FROM notices`},
+	{"confirmation", `SELECT max(id) FROM confirmations`},
+	{"searchable", `SELECT 0`}, // everything is made findable again
+	{"found", `SELECT 0`},
+	{"subscription", ``},
+	{"auth", ``},
+	{"webhook", ``},
+}
+
+// farAhead is how far a counter is never ahead of the rows: a fork takes a million of numbers.
+const farAhead = 1 << 32
+
+// lowestNoticed is the change that anybody was told of last, or else the first one that somebody wants
+// to be told of. Nobody is told twice: the ledger says what they know.
+const lowestNoticed = `SELECT coalesce((SELECT max(n) FROM (SELECT max(n) AS n FROM notices UNION ALL SELECT max(n) FROM told) AS k
+	WHERE n <= (SELECT value FROM counters WHERE name = 'change')), (SELECT min(since_n) FROM subscriptions WHERE NOT removed), (SELECT value FROM counters WHERE name = 'change'))`
+
+// renew makes the rows again that others imply, if they are missing or cannot be right. It only writes
+// if there are any.
+func (s *core) renew(ctx context.Context) error {
+	rows, err := s.readQ.Counters(ctx)
+	if err != nil {
+		return fmt.Errorf("read the counters: %w", storeError(err))
+	}
+	have := map[string]int64{}
+	for _, c := range rows {
+		have[c.Name] = c.Value
+	}
+	var mends []transaction
+	for _, c := range counted {
+		var least sql.NullInt64
+		value, known := have[c.name]
+		if c.least != "" {
+			// Where its page is damaged, the counter is all that is known.
+			if err := storeError(s.read.QueryRowContext(ctx, c.least).Scan(&least)); err != nil && !(known && errors.Is(err, errPage)) {
+				return fmt.Errorf("compare the counter %q: %w", c.name, err)
+			}
+		} else if !known {
+			least.Int64 = time.Now().UnixMilli() // above all that it can have been
+		}
+		if !known || value < least.Int64 || c.least != "" && value > least.Int64+farAhead {
+			mends = append(mends, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error {
+				_, err := tx.ExecContext(ctx, `INSERT INTO counters (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value
+					WHERE counters.value < excluded.value OR counters.value > excluded.value + $3`, c.name, least.Int64, farAhead)
+				return err
+			})
+		}
+	}
+	if noticed, known := have["noticed"]; !known || noticed > have["change"] {
+		mends = append(mends, func(ctx context.Context, tx *sql.Tx, _ *sqlc.Queries) error {
+			_, err := tx.ExecContext(ctx, `INSERT INTO counters (name, value) VALUES ('noticed', (`+lowestNoticed+`)) ON CONFLICT (name) DO UPDATE SET value = excluded.value
+				WHERE counters.value > (SELECT value FROM counters WHERE name = 'change')`)
+			return err
+		})
+	}
+	more, err := s.renewMeta(ctx)
+	if err != nil {
+		return err
+	}
+	return s.mendAll(ctx, append(mends, more...))
+}
+
+// renewMeta does what renew does for the names in meta.
+func (s *core) renewMeta(ctx context.Context) (mends []transaction, err error) {
+	set := func(name, value string) {
+		mends = append(mends, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+			return q.SetMeta(ctx, sqlc.SetMetaParams{Name: name, Value: value})
+		})
+	}
+	for _, name := range []string{"epoch", "installation"} { // readers of another epoch read everything again
+		if _, err := s.readQ.Meta(ctx, name); none(err) {
+			set(name, "urn:uuid:"+uuid.NewString())
+		} else if err != nil {
+			return nil, fmt.Errorf("read %q of the store: %w", name, storeError(err))
+		}
+	}
+	if _, err := s.readQ.Meta(ctx, oldest); none(err) {
+		set(oldest, strconv.Itoa(Schema())) // which earlier programs may use it is no longer known
+	} else if err != nil {
+		return nil, fmt.Errorf("read the oldest schema: %w", storeError(err))
+	}
+	bodies, err := s.readQ.Meta(ctx, "bodies")
+	if err != nil && !none(err) {
+		return nil, fmt.Errorf("read where states are: %w", storeError(err))
+	}
+	if bodies != "changes" && bodies != "hazards" {
+		var kept bool
+		if err := s.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM hazards WHERE body <> '')`).Scan(&kept); err != nil {
+			return nil, fmt.Errorf("find where states are: %w", storeError(err))
+		}
+		set("bodies", map[bool]string{true: "hazards", false: "changes"}[kept])
+	}
+	return mends, nil
+}
+
+// mendAll writes in one transaction, before the store is ready for others.
+func (s *core) mendAll(ctx context.Context, mends []transaction) error {
+	if len(mends) == 0 {
+		return nil
+	}
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		return storeError(err)
+	}
+	err = s.database.alone(ctx, tx)
+	for _, mend := range mends {
+		if err == nil {
+			err = mend(ctx, tx, s.writeQ.WithTx(tx))
+		}
+	}
+	if err == nil {
+		err = tx.Commit()
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("make damaged rows again: %w", storeError(err)), rollback(tx))
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test/postgres"
+)
+
+// Rows that others imply are made again when the store is opened: it can be written as before.
+func TestRowsThatOthersImplyAreMadeAgain(t *testing.T) {
+	for _, damage := range []string{
+		`UPDATE counters SET name = 'chbnge' WHERE name = 'change'`,
+		`UPDATE counters SET value = 0 WHERE name = 'change'`,
+		`UPDATE counters SET value = value + 140737488355328 WHERE name = 'change'`,
+		`UPDATE counters SET name = 'hazbrd' WHERE name = 'hazard'`,
+		`UPDATE counters SET name = 'audiu' WHERE name = 'audit'`,
+		`UPDATE counters SET name = 'autg' WHERE name = 'auth'`,
+		`UPDATE counters SET name = 'foune' WHERE name = 'found'`,
+		`UPDATE counters SET name = 'noticee' WHERE name = 'noticed'`,
+		`UPDATE counters SET value = 99 WHERE name = 'noticed'`,
+		`UPDATE meta SET name = 'epoci' WHERE name = 'epoch'`,
+		`UPDATE meta SET name = 'installatioo' WHERE name = 'installation'`,
+		`UPDATE meta SET value = 'changer' WHERE name = 'bodies'`,
+		`UPDATE meta SET name = 'bodier' WHERE name = 'bodies'`,
+		`UPDATE meta SET name = 'oldest' WHERE name = 'oldest_schema'`,
+		`UPDATE schema_version SET version = version + 64 WHERE version = (SELECT max(version) FROM schema_version)`,
+		`UPDATE schema_version SET version = 1 WHERE version = (SELECT max(version) FROM schema_version)`,
+	} {
+		t.Run(damage, func(t *testing.T) {
+			dir := t.TempDir()
+			name := postgres.Database(t, dir, "")
+			s, err := store.Open(t.Context(), dir, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			save(t, s, flood("before"))
+			if err := s.Exec(t.Context(), damage); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if s, err = store.Open(t.Context(), dir, name); err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			save(t, s, flood("after"))
+			changes := since(t, s, 0)
+			if len(changes) != 2 || changes[1].Hazard.Name != "after" || changes[1].Number != 2 {
+				t.Errorf("%d changes: %+v", len(changes), changes)
+			}
+			if noticed, err := s.Notices.Noticed(t.Context()); err != nil || noticed > 2 {
+				t.Errorf("subscribers were told up to change %d, %v", noticed, err)
+			}
+		})
+	}
+}
+
+// Damage in the search tables stops no write, and they are made again.
+func TestDamagedSearchTablesStopNoWrite(t *testing.T) {
+	if postgres.Postgres() {
+		t.Skip("only SQLite has trees and words in tables of their own")
+	}
+	for _, damage := range []string{
+		`UPDATE hazard_writes_node SET nodeno = 257 WHERE nodeno = 1`,
+		`UPDATE hazard_boxes_node SET nodeno = 257 WHERE nodeno = 1`,
+		`UPDATE hazard_words_config SET k = 'wersion' WHERE k = 'version'`,
+		`UPDATE hazard_words_data SET id = id + 1 WHERE id = 10`,
+	} {
+		t.Run(damage, func(t *testing.T) {
+			dir := t.TempDir()
+			s, err := store.Open(t.Context(), dir, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			save(t, s, flood("before"))
+			if err := s.Exec(t.Context(), damage); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if s, err = store.Open(t.Context(), dir, ""); err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			save(t, s, flood("after"))
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			for {
+				page, err := s.Search.Find(ctx, parseQuery(t, "limit=10"), nil, noon)
+				if err == nil && len(page.Hazards) == 2 {
+					break
+				}
+				if ctx.Err() != nil {
+					t.Fatalf("searches do not find both: %v", err)
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			if found := s.Quarantine.Found(); len(found) > 0 {
+				t.Errorf("still damaged: %v", found)
+			}
+		})
+	}
+}
