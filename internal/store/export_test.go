@@ -15,7 +15,7 @@ import (
 
 // Ways is the number of ways that can be forced on a search: the store's own choice, along the
 // order, and more than any filter has.
-const Ways = 10
+const Ways = 12
 
 // SearchBy is Search in a given way.
 func (s *Store) SearchBy(ctx context.Context, q query.Query, orgs []int64, now hazard.Instant, way int) (*Page, error) {

@@ -84,6 +84,7 @@ func (f postgresFinder) TellsText() bool { return f.Filter.TextIsWords() }
 // conditions adds the conditions of the filter.
 func (f postgresFinder) conditions() {
 	f.filtered()
+	f.leaveOutDue()
 	q := f.Filter
 	if q.ByNumber() {
 		f.where.add("s.id = ANY(?)", q.Hazards)

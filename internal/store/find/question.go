@@ -52,6 +52,8 @@ type Question struct {
 	Limit   int // expected number of rows; 0 means all
 	// where is the condition for every row, from the filter and the time of the question.
 	where condition
+	// due is the moment of NotDue; nil if it was not called.
+	due *hazard.Instant
 	// Way forces one of several access paths in tests; 0 chooses the best.
 	Way int
 	// TextLater means that the caller checks the text of each row. If few rows are read, that is
@@ -172,10 +174,17 @@ type Row struct {
 func (f *Question) Where(text string, args ...any) { f.where.add(text, args...) }
 
 // NotDue excludes hazards that were past their end at a time, even if nobody has recorded it.
-func (f *Question) NotDue(at hazard.Instant) { f.where.add(notDue, int64(at)) }
+func (f *Question) NotDue(at hazard.Instant) { f.due = &at }
 
-// notDue is the condition for hazards that are not past their end, or whose end is recorded.
-const notDue = "NOT (s.active AND s.autoexpire AND s.end_ms <= ?)"
+// due is the condition for hazards that are past their end, although nobody has recorded it.
+const due = "s.active AND s.autoexpire AND s.end_ms <= ?"
+
+// leaveOutDue adds the condition of NotDue.
+func (f *Question) leaveOutDue() {
+	if f.due != nil {
+		f.where.add("NOT ("+due+")", int64(*f.due))
+	}
+}
 
 // valued is one of two parts of the rows in the order of a quantity: hazards with the quantity, o,
 // or without.

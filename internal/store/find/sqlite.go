@@ -251,6 +251,7 @@ func (f sqliteFinder) accesses() []access {
 		}
 	}
 	all = append(all, f.measuredAccesses()...)
+	all = append(all, f.eitherAccesses()...)
 	index := func(name, condition string, args ...any) {
 		some := "SELECT 1 FROM searchable s INDEXED BY " + name + " WHERE " + condition
 		all = append(all, access{from: conditionOf("searchable s INDEXED BY " + name), some: conditionOf(some, args...)})
@@ -490,6 +491,7 @@ func (f sqliteFinder) Each(ctx context.Context, after *query.Key, found func(Row
 	f.TextLater = way == nil || !f.TellsText()
 	f.WithBodies = f.WhereLater || f.TextLater && f.Filter.Text != nil // one statement for each would take most of the time
 	f.conditions(way != nil)
+	f.leaveOutDue()
 	if f.Sort.ByValue() {
 		return f.byValue(ctx, way, after, found)
 	}
@@ -660,26 +662,26 @@ func before(k query.Key, c candidate) bool {
 // has no such condition. Without them, reading in the standard order would visit all hazards of
 // types that never have it.
 func (f sqliteFinder) measuredTypes(ctx context.Context) (types []hazard.Type, err error) {
-	if len(f.Filter.Measures) == 0 {
-		return nil, nil
-	}
-	types = []hazard.Type{""} // which none has
-	for _, t := range f.types() {
-		var where condition
+	none := []hazard.Type{""} // which no hazard has
+	if len(f.Filter.Measures) > 0 {
+		var values []condition
 		for _, m := range f.Filter.Measures {
-			one := measured(m, "")
-			one.add("type_id = ?", string(t))
-			where.add("EXISTS (SELECT 1 FROM hazard_values INDEXED BY hazard_values_by_type WHERE "+one.text+")", one.args...)
+			values = append(values, measured(m, ""))
 		}
-		var is bool
-		if err := f.Tx.QueryRowContext(ctx, "SELECT "+where.text, where.args...).Scan(&is); err != nil {
+		if types, err = f.typesWith(ctx, values...); err != nil {
 			return nil, err
 		}
-		if is {
-			types = append(types, t)
-		}
+		types = append(none, types...)
+		f.having = types
 	}
-	return types, nil
+	if f.Filter.Where == nil {
+		return types, nil
+	}
+	of, ok, err := f.typesFor(ctx, f.Filter.Where.Root)
+	if err != nil || !ok {
+		return types, err
+	}
+	return append(none, of...), nil
 }
 
 // yield yields rows, and reports whether more are wanted.
@@ -764,7 +766,9 @@ func (f sqliteFinder) valuedRows(ctx context.Context, value string, from, where 
 	return f.read(ctx, query, slices.Concat(from.args, where.args), found)
 }
 
-// Count implements Finder.
+// Count implements Finder. It counts what matches, whether past its end or not, and then takes away
+// what is past its end and not recorded so, of which there are few: an index that holds the columns
+// of the filter is counted without looking at the rows.
 func (f sqliteFinder) Count(ctx context.Context) (n int64, err error) {
 	f.Limit = 0
 	way, err := f.choose(ctx)
@@ -772,46 +776,39 @@ func (f sqliteFinder) Count(ctx context.Context) (n int64, err error) {
 		return 0, err
 	}
 	f.conditions(true)
-	if due, ok := f.measuredAndDue(); ok { // the index counts those that have such a value
-		have := f.measuredAccesses()[0].some
-		return n, f.Tx.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM ("+have.text+")) - (SELECT count(*) FROM searchable s INDEXED BY searchable_active WHERE "+due.text+")",
-			slices.Concat(have.args, due.args)...).Scan(&n)
-	}
-	from := conditionOf("searchable s")
 	if way == nil && len(f.Filter.Measures) > 0 {
 		if way, err = f.measuredWay(ctx); err != nil {
 			return 0, err
 		}
 	}
+	from, where := conditionOf("searchable s"), f.where
 	if way != nil {
 		from = way.from
 	}
-	if way == nil && f.where.text == notDue { // nothing is asked for: SQLite counts a whole index without looking at its rows
-		return n, f.Tx.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM searchable) -
-			(SELECT count(*) FROM searchable INDEXED BY searchable_active WHERE active AND autoexpire AND end_ms <= ?)`, f.where.args...).Scan(&n)
+	if f.onlyMeasured() { // the index counts those that have such a value
+		some := f.measuredAccesses()[0].some
+		from, where = conditionOf("("+some.text+")", some.args...), condition{}
 	}
-	query := "SELECT count(*) FROM " + from.text
-	if f.where.text != "" {
-		query += " WHERE " + f.where.text
+	query, args := "SELECT (SELECT count(*) FROM "+from.text, slices.Concat(from.args, where.args)
+	if where.text != "" {
+		query += " WHERE " + where.text
 	}
-	return n, f.Tx.QueryRowContext(ctx, query, slices.Concat(from.args, f.where.args)...).Scan(&n)
+	query += ")"
+	if f.due != nil {
+		f.where.add(due, int64(*f.due))
+		query, args = query+" - (SELECT count(*) FROM searchable s INDEXED BY searchable_active WHERE "+f.where.text+")", slices.Concat(args, f.where.args)
+	}
+	return n, f.Tx.QueryRowContext(ctx, query, args...).Scan(&n)
 }
 
-// measuredAndDue returns the condition for hazards past their end that would match. ok is false
-// unless the filter has one range of values and, at most, types.
-func (f sqliteFinder) measuredAndDue() (due condition, ok bool) {
+// onlyMeasured reports whether the filter has one range of values and, at most, types.
+func (f sqliteFinder) onlyMeasured() bool {
 	if len(f.Filter.Measures) != 1 {
-		return due, false
+		return false
 	}
-	asked := query.Filter{Types: f.Filter.Types, Measures: f.Filter.Measures}
-	only := Question{Filter: &asked, where: conditionOf(notDue)}
+	only := Question{Filter: &query.Filter{Types: f.Filter.Types, Measures: f.Filter.Measures}}
 	only.filtered()
-	if only.where.text != f.where.text {
-		return due, false
-	}
-	are := Question{Filter: &asked, where: conditionOf("s.active AND s.autoexpire AND s.end_ms <= ?", f.where.args[0])}
-	are.filtered()
-	return are.where, true
+	return only.where.text == f.where.text
 }
 
 // measuredWay returns the access path along the first range of values, or nil if it is so wide that
