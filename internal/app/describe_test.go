@@ -95,7 +95,7 @@ func TestNoOtherPackageNamesASource(t *testing.T) {
 // docs/sources.md contains the data of each source's description. make tables rewrites it.
 func TestTheTablesOfSourcesAreThoseOfTheDescriptions(t *testing.T) {
 	all := builtIn(t)
-	tables(t, "../../docs/sources.md", map[string]string{"sources": sourcesTable(all), "ranks": ranksTable(all), "ends": endsTable(all), "terms": termsTable(all), "coverage": coverageTable(all)})
+	tables(t, "../../docs/sources.md", map[string]string{"sources": sourcesTable(all), "ranks": ranksTable(all), "ends": endsTable(all), "terms": termsTable(all), "coverage": coverageTable(all), "types": typesTable(t, all)})
 	tables(t, "../../docs/first-source.md", map[string]string{"lists": listsTable(all)})
 	tables(t, "../../docs/sources.md", map[string]string{"practices": practicesTable()})
 	tables(t, "../../docs/interface.md", map[string]string{"quantities": quantitiesTable()})
@@ -266,6 +266,53 @@ func termsTable(all []source.Source) string {
 	fmt.Fprintln(b, "| name | publisher | license | languages |\n|---|---|---|---|")
 	for _, s := range all {
 		fmt.Fprintf(b, "| `%s` | [%s](%s) | %s | %s |\n", s.Name, s.Attribution, s.Home, s.License, strings.Join(s.Languages, ", "))
+	}
+	return b.String()
+}
+
+// nobody says why no source that is on by default names a type, and what the way in is.
+var nobody = map[hazard.Type]string{
+	hazard.Accident:          "civil protection's CAP feeds, when they warn",
+	hazard.ActiveShooter:     "no public source for machines; civil protection's CAP feeds, when they warn",
+	hazard.CivilUnrest:       "ACLED forbids redistribution; editors",
+	hazard.Combat:            "as conflict",
+	hazard.Conflict:          "UCDP publishes four weeks late or more, which is no warning; ACLED forbids redistribution; editors",
+	hazard.Cyber:             "CISA's catalog has no place, level or end, and adds about 20 entries a month (9 in the two weeks recorded); editors",
+	hazard.Equipment:         "the operator's own: no public source can know it; editors",
+	hazard.Incident:          "civil protection's CAP feeds, when they warn",
+	hazard.PoliticalConflict: "as conflict",
+	hazard.Terrorism:         "civil protection's CAP feeds, when they warn",
+	hazard.Unit:              "the operator's own: no public source can know it; editors",
+	hazard.Weapons:           "as conflict",
+}
+
+// typesTable has a row for each type: the sources that state it, on or off, and why nobody does.
+func typesTable(t *testing.T, all []source.Source) string {
+	t.Helper()
+	b := &strings.Builder{}
+	fmt.Fprintln(b, "| type | on by default | off by default | otherwise |\n|---|---|---|---|")
+	for _, info := range hazard.Types() {
+		var on, off []string
+		for i := range all {
+			s := &all[i]
+			types := s.Types
+			for _, c := range s.Covered() {
+				types = append(slices.Clone(types), s.TypesOf(&c)...)
+			}
+			if !slices.Contains(types, info.ID) {
+				continue
+			}
+			if s.Off != "" {
+				off = append(off, "`"+s.Name+"`")
+			} else {
+				on = append(on, fmt.Sprintf("`%s` (%s)", s.Name, span(s.Feeds[0].Every)))
+			}
+		}
+		reason := nobody[info.ID]
+		if (len(on) == 0) != (reason != "") {
+			t.Errorf("%s: sources %v, reason %q, expected one of the two", info.ID, on, reason)
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", info.ID, strings.Join(on, ", "), strings.Join(off, ", "), reason)
 	}
 	return b.String()
 }

@@ -44,15 +44,18 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/sources/jtwc"
 	"github.com/hazardd/hazardd/internal/ingest/sources/koeri"
 	"github.com/hazardd/hazardd/internal/ingest/sources/mirror"
+	"github.com/hazardd/hazardd/internal/ingest/sources/nga"
 	"github.com/hazardd/hazardd/internal/ingest/sources/nhc"
 	"github.com/hazardd/hazardd/internal/ingest/sources/nifc"
 	"github.com/hazardd/hazardd/internal/ingest/sources/nswrfs"
 	"github.com/hazardd/hazardd/internal/ingest/sources/nws"
 	"github.com/hazardd/hazardd/internal/ingest/sources/official"
+	"github.com/hazardd/hazardd/internal/ingest/sources/reliefweb"
 	"github.com/hazardd/hazardd/internal/ingest/sources/tsunami"
 	"github.com/hazardd/hazardd/internal/ingest/sources/usgs"
 	"github.com/hazardd/hazardd/internal/ingest/sources/vaac"
 	"github.com/hazardd/hazardd/internal/ingest/sources/vigicrues"
+	"github.com/hazardd/hazardd/internal/ingest/sources/whodon"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -82,6 +85,9 @@ var builtIn = []func() source.Source{
 	vigicrues.Source,
 	eaws.Source,
 	avalancheorg.Source,
+	nga.Source,
+	whodon.Source,
+	reliefweb.Source,
 	copernicus.Source,
 }
 

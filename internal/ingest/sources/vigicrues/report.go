@@ -55,7 +55,7 @@ func (f *feature) report(now hazard.Instant) (*hazard.Report, string) {
 	}
 	if err != nil {
 		notes = append(notes, "geometry: "+lenient.ExcerptText(err.Error()))
-		r.Places = []string{"FR"}
+		r.Places = []string{"ISO3166-1:FR"}
 	} else {
 		r.Areas = []hazard.Area{{Role: hazard.AlertArea, Geometry: shape.GeoJSON()}}
 	}

@@ -24,5 +24,6 @@ func Source() source.Source {
 		Coverage: []source.Coverage{{Role: source.RoleUnknown, Cite: "Code de l'environnement, article L564-1: the state watches the rivers of the forecasting services, not all"}},
 		Lists: source.Lists{InForce: source.Yes, Complete: source.Yes, Identity: "code of the stretch", NoEnd: "until the stretch is green, or leaves the list",
 			Cite: "exchange scenario vic 1.1 of Sandre: a bulletin states each stretch; the recordings of 24 January 2021"},
+		PlaceCodes: "ISO3166-1", // a stretch without a line is somewhere in France
 	}
 }
