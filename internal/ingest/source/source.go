@@ -30,6 +30,9 @@ type Batch struct {
 	// Read counts the records of the payload. len(Reports) may differ, because a record may make
 	// several reports or none.
 	Read int
+	// Further counts the records that only add to the event of another record of the payload, such as
+	// the positions of a track.
+	Further int `json:",omitzero"`
 	// Links are the documents with the reports, if the payload is an index, newest first. Each is
 	// read once, and again when the index shows a change. The links of a detail are read once,
 	// after it.

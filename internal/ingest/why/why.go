@@ -82,6 +82,9 @@ func judge(src *source.Source, b *source.Batch, now hazard.Instant, opts fuse.Op
 	if more := b.Ignored - len(b.Ignores); more > 0 {
 		all = append(all, Record{Record: "the rest", Result: Ignored, Rule: fmt.Sprintf("%d further records are ignored", more)})
 	}
+	if b.Further > 0 {
+		all = append(all, Record{Record: "further records", Result: Joined, Rule: fmt.Sprintf("%d records only add to the events of the others, such as positions of their tracks", b.Further)})
+	}
 	for _, r := range b.Rejects {
 		all = append(all, Record{Record: r.Record, Result: Rejected, Rule: r.Reason, names: append([]string{r.Record}, r.Events...)})
 	}

@@ -275,6 +275,7 @@ func (p *parser) finish() {
 		default:
 			source.Note(r, g.notes...)
 			p.Reports = append(p.Reports, *r)
+			p.Further += g.records - 1
 		}
 	}
 }

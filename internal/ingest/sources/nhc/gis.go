@@ -186,6 +186,7 @@ func (l *layer) finish(p *parser, name string) {
 		byName[key].spots = append(byName[key].spots, s)
 	}
 	for _, f := range all {
+		p.Further += len(f.spots) - 1
 		from := formLine
 		if f.spots[0].kind == "Point" {
 			from = formPoints
