@@ -7,6 +7,7 @@ import { ProductForm } from "./product";
 
 export { Questions } from "./questions";
 export { Review, WaitingBar } from "./waiting";
+export { WhyLink } from "./why";
 
 /** In the list of sources: the work that waits for an editor. */
 export const Waiting = () => (

@@ -9,6 +9,7 @@ import { forEditors } from "./later";
 import { Menu } from "./parts";
 
 const Waiting = forEditors(async () => (await import("../edit/forms")).Waiting);
+const WhyLink = forEditors(async () => (await import("../edit/forms")).WhyLink);
 
 /** In the header: live or not, and how old. It opens the state of every source. */
 export function Status() {
@@ -100,7 +101,9 @@ function Sources() {
           <tbody>
             {store.sources.value.map((source) => (
               <tr key={source.name}>
-                <th scope="row" title={source.title}>{source.name}</th>
+                <th scope="row" title={source.title}>
+                  {source.name} {editing.allowed.value && <WhyLink source={source.name} />}
+                </th>
                 <td>
                   <span class={`dot ${source.state === "ok" ? "ok" : source.state === "stale" || source.state === "failing" ? "warn" : "wait"}`} aria-hidden="true" />{" "}
                   {byId(names.source, source.state) ?? source.state}
