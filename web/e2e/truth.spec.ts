@@ -148,6 +148,27 @@ test("sources that fail are named, and those that say that there is nothing, wit
   await expect(page.getByRole("button", { name: /^Live/ })).toContainText("Not up to date: nws");
 });
 
+// N4.
+test("an editor asks on a source's row why a record is not shown", async ({ page }) => {
+  await sources(page, 'ok=1; stale=0; failing=0; names=""', [{ name: "usgs", state: "ok", last_success: new Date().toISOString() }]);
+  const rule = "too slight for a hazard of its own: magnitude 2.1";
+  await page.route("**/sources/usgs/why?ref=us1", (route) => route.fulfill({ json: [{ time: "2026-11-21T06:02:11.000Z", result: "ignored", rule, hazard: "", payload: "" }] }));
+  await page.route("**/sources/usgs/why?ref=us2", (route) => route.fulfill({ json: [] }));
+  await open(page);
+  await page.getByRole("button", { name: /^Live/ }).click();
+  await page.getByRole("button", { name: "Why is a record of usgs shown, or not?" }).press("Enter");
+  const dialog = page.getByRole("dialog", { name: "Why is a record of usgs shown" });
+  await dialog.getByLabel("Name or number at the source").fill("us1");
+  await dialog.getByRole("button", { name: "Ask" }).click();
+  await expect(dialog.getByRole("listitem")).toContainText(`Ignored ${rule}`);
+  await expectAccessible(page, "why");
+  await dialog.getByLabel("Name or number at the source").fill("us2");
+  await dialog.getByRole("button", { name: "Ask" }).click();
+  await expect(dialog).toContainText("No kept payload has a record of that name.");
+  await dialog.getByRole("button", { name: "Close" }).click();
+  await expect(dialog).toHaveCount(0);
+});
+
 // M2.
 test("a service without sources says so", { tag: "@slow" }, async ({ page }) => {
   await open(page);
