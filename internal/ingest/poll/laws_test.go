@@ -22,9 +22,9 @@ var (
 )
 
 // TestActiveIsWhatTheListsHold tries random histories of a source with two lists: messages that come,
-// are replaced, leave, come back, and outlast their ends; lists that are cut; silence. It restates no
-// rule: what a complete list holds is active, what no list holds any more is not, and nothing else
-// ends but by its end.
+// are replaced, leave, come back, and outlast their ends; lists that are cut; silence; a clock that is
+// ahead for a moment. It restates no rule: what a complete list holds is active, what no list holds any
+// more is not, and nothing else ends but by its end.
 func TestActiveIsWhatTheListsHold(t *testing.T) {
 	for _, seed := range []uint64{1004713} { // those that found faults
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { tryLists(t, seed) })
@@ -88,6 +88,12 @@ func tryLists(t *testing.T, seed uint64) {
 				f.again = hazard.MaxInstant
 			}
 		}
+		if rnd.IntN(12) == 0 { // the clock is ahead for a moment, as when a server starts: what it ends goes on once it is listed again
+			if err := r.Until(t.Context(), now.Add(time.Duration(1+rnd.IntN(48))*time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+			told, last = append(told, "the clock was ahead"), map[string]bool{}
+		}
 		if _, err := r.Take(t.Context(), &src, "https://test.example/"+feed, []byte(list), nil, now); err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +135,7 @@ func tryLists(t *testing.T, seed uint64) {
 // otherKnown reports whether the last list of the other feed was complete.
 func otherKnown(told []string, feed string) bool {
 	for _, line := range slices.Backward(told) {
-		if !strings.Contains(line, " "+feed+":") {
+		if strings.Contains(line, ":") && !strings.Contains(line, " "+feed+":") {
 			return !strings.HasSuffix(line, " cut")
 		}
 	}
