@@ -128,5 +128,23 @@ export function number(n: number, options: Intl.NumberFormatOptions = {}): strin
 /** Things one after the other: "a, b, c". */
 export const listed = (all: readonly string[]): string => new Intl.ListFormat(locale(), { type: "unit", style: "short" }).format(all);
 
+let codes: Map<string, string> | undefined;
+
+/** English names of regions and countries, with commas between them, in the reader's language: countries have names there, regions keep theirs. */
+export function lands(english: string): string {
+  if (language().id === "en") return english;
+  if (!codes) {
+    codes = new Map();
+    const of = new Intl.DisplayNames("en", { type: "region", fallback: "none" });
+    for (let i = 0; i < 676; i++) {
+      const code = String.fromCharCode(65 + Math.floor(i / 26), 65 + (i % 26));
+      const name = of.of(code);
+      if (name) codes.set(name, code);
+    }
+  }
+  const own = new Intl.DisplayNames(locale(), { type: "region" });
+  return english.split(", ").map((name) => (codes!.has(name) ? own.of(codes!.get(name)!)! : name)).join(", ");
+}
+
 /** Words of a table by an id that may be unknown. */
 export const byId = (table: object, id: string): string | undefined => (Object.hasOwn(table, id) ? (table as Record<string, string>)[id] : undefined);

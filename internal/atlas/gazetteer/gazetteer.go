@@ -156,6 +156,23 @@ func CountryName(code, lang string) string {
 	return c.Name
 }
 
+// KnownAs is the regions and countries that a hazard is somewhere in (hazard.Hazard.PlaceKnownAs) in a language of the pages: the countries among
+// them have names there, regions keep theirs.
+func KnownAs(places, lang string) string {
+	if dictionaries[lang] == nil || lang == "en" {
+		return places
+	}
+	all := strings.Split(places, ", ")
+	for i, name := range all {
+		for _, c := range region.Countries() {
+			if c.Name == name {
+				all[i] = CountryName(c.Code, lang)
+			}
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
 // How well a name fits, the best first.
 const (
 	fitsWhole = iota

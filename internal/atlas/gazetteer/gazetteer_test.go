@@ -100,6 +100,23 @@ func TestPagesOfASearch(t *testing.T) {
 	})
 }
 
+// Countries have names in the reader's language, regions keep theirs.
+func TestAPlaceIsKnownInTheReadersLanguage(t *testing.T) {
+	for _, tt := range []struct{ places, lang, want string }{
+		{"India", "de", "Indien"},
+		{"Bihar, India", "fr", "Bihar, Inde"},
+		{"Germany, Poland", "es", "Alemania, Polonia"},
+		{"Bering Sea", "it", "Bering Sea"},
+		{"India", "en", "India"},
+		{"India", "xx", "India"},
+		{"", "ja", ""},
+	} {
+		if got := KnownAs(tt.places, tt.lang); got != tt.want {
+			t.Errorf("%q in %s: %q, want %q", tt.places, tt.lang, got, tt.want)
+		}
+	}
+}
+
 func TestEveryLanguageNamesCountries(t *testing.T) {
 	for _, l := range words.All() {
 		if dictionaries[l.ID] == nil {

@@ -113,7 +113,7 @@ func Make(h *hazard.Hazard, around *Around, r Reader) Headline {
 		out.Where = preposition.ReplaceAllString(out.Where, "")
 	}
 	if h.Somewhere() {
-		out.Where += " (" + m.say("standIn", "place", h.PlaceKnownAs) + ")"
+		out.Where += " (" + m.say("standIn", "place", m.knownAs()) + ")"
 	}
 	switch before := m.state(); {
 	case h.Reason == hazard.EndRetracted:

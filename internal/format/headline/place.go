@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/hazardd/hazardd/internal/atlas/gazetteer"
 	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/atlas/town"
 	"github.com/hazardd/hazardd/internal/geo"
@@ -105,6 +106,9 @@ func (m *maker) countryName(code string) string {
 	return strings.TrimPrefix(m.land(code), "the ")
 }
 
+// knownAs names the region or countries that the hazard is somewhere in.
+func (m *maker) knownAs() string { return gazetteer.KnownAs(m.h.PlaceKnownAs, m.l.ID) }
+
 // townName is a town with its state or country.
 func (m *maker) townName(t *town.Town) string { return m.within(t.Name, stateOf(t), t.Country) }
 
@@ -179,12 +183,12 @@ func (m *maker) warned() string {
 	}
 	switch {
 	case m.h.Somewhere() && len(m.districts()) > 1:
-		return m.say("withOthers", "place", m.districtNamed(), "n", len(m.districts())-1, "land", m.countries([]string{m.h.PlaceKnownAs})[0])
+		return m.say("withOthers", "place", m.districtNamed(), "n", len(m.districts())-1, "land", m.knownAs())
 	case m.h.Somewhere():
 		if m.named != "" {
-			return m.say("for", "place", m.within(m.named, m.h.PlaceKnownAs, ""))
+			return m.say("for", "place", m.within(m.named, m.knownAs(), ""))
 		}
-		return m.say("for", "place", m.h.PlaceKnownAs)
+		return m.say("for", "place", m.knownAs())
 	case len(names) > 0 && len(names) <= fewCounties && !more:
 		place := m.say("county", "names", names[0])
 		if len(names) > 1 {
@@ -276,7 +280,7 @@ func (m *maker) nearer() (all []shorter) {
 func (m *maker) point() string {
 	switch a := m.a; {
 	case m.h.Somewhere():
-		return m.say("in", "place", m.h.PlaceKnownAs)
+		return m.say("in", "place", m.knownAs())
 	case a.Near != nil && a.Near.Km < 1:
 		return m.say("in", "place", m.townName(&a.Near.Town))
 	case a.Near != nil:

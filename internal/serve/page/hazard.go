@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hazardd/hazardd/internal/atlas/gazetteer"
 	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/atlas/town"
 	"github.com/hazardd/hazardd/internal/format/headline"
@@ -260,6 +261,9 @@ type source struct {
 // shownChanges is how many changes are shown; the others are collapsed.
 const shownChanges = 12
 
+// knownAs names the region or countries that the hazard is somewhere in.
+func (c *Hazard) knownAs() string { return gazetteer.KnownAs(c.Hazard.PlaceKnownAs, c.language().ID) }
+
 func (c *Hazard) view() *view {
 	h := c.Hazard
 	v := &view{Frame: c.Frame, Preview: c.Preview, H: h, Ref: c.Root + "/h/" + h.UUID.String(), MapURL: c.Root + "/#h=" + h.UUID.String(), Title: h.Name, Headline: c.Headline, Symbol: c.Symbol(h),
@@ -268,7 +272,7 @@ func (c *Hazard) view() *view {
 		Position: dms(h.Latitude, h.Longitude), Degrees: fmt.Sprintf("%s, %s", number(h.Latitude, 5), number(h.Longitude, 5)),
 		Description: blocks(h.Description), Note: blocks(h.Note), Comment: blocks(forPeople(h.Comment)), SourceLink: safeLink(h.URL, "https", "http"), Earlier: c.Earlier, Credits: c.Ground}
 	if h.Somewhere() {
-		v.KnownOnly = c.say("knownOnly", "known", h.PlaceKnownAs)
+		v.KnownOnly = c.say("knownOnly", "known", c.knownAs())
 	}
 	c.speak(v)
 	if v.Exercise {
@@ -376,7 +380,7 @@ func (c *Hazard) areas() (list []area, alt string) {
 		names = append(names, c.say(roles[role]))
 	}
 	if c.Hazard.Somewhere() {
-		known := c.Hazard.PlaceKnownAs
+		known := c.knownAs()
 		list = append(list, area{Role: c.say("areaUnknown"), What: c.say("areaUnknownWhat", "known", known), Class: string(hazard.PointArea)})
 		return list, c.say("knownOnly", "known", known)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/text/language"
 
+	"github.com/hazardd/hazardd/internal/atlas/gazetteer"
 	"github.com/hazardd/hazardd/internal/format/headline"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lang"
@@ -333,7 +334,7 @@ func (w *letter) where(it *Item) string {
 	place := w.quote(it.Place, maxPlace)
 	switch {
 	case it.Hazard.Somewhere() && !it.Anywhere:
-		return w.say("possibly", "known", w.quote(it.Hazard.PlaceKnownAs, maxPlace))
+		return w.say("possibly", "known", w.quote(gazetteer.KnownAs(it.Hazard.PlaceKnownAs, w.l.ID), maxPlace))
 	case it.DistanceKM == nil || !(*it.DistanceKM >= 0 && *it.DistanceKM < 50_000):
 		return place
 	case *it.DistanceKM == 0 && place == "":

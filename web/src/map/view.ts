@@ -8,7 +8,7 @@ import { isEmpty, between, type Hazards } from "../diff";
 import type { Bounds, Filter } from "../filter";
 import { isDrill, severity, type Hazard } from "../model";
 import { byImportance } from "../order";
-import { language, text, type Language } from "../words";
+import { lands, language, text, type Language } from "../words";
 import type { Town } from "../towns";
 import type { View } from "../url";
 import type { Streets } from "../streets";
@@ -268,7 +268,7 @@ export class MapView {
             size: sizes.get(h.hazard_ID)!,
             sort: -features.length,
             more: p.more,
-            where: known && zoom >= CLOSE ? text.list.only({ known }) : "",
+            where: known && zoom >= CLOSE ? text.list.only({ known: lands(known) }) : "",
           },
         });
       }

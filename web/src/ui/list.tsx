@@ -5,7 +5,7 @@ import { fold, isFiltering, type Filter } from "../filter";
 import { trust } from "../freshness";
 import { briefOf, severity, type Hazard, type Summary } from "../model";
 import { away, moments } from "../order";
-import { byId, language, number, text } from "../words";
+import { byId, lands, language, number, text } from "../words";
 import { local, relative, zoneOf } from "../time";
 import { nearest } from "../towns";
 import { orders, type Order } from "../url";
@@ -274,7 +274,7 @@ function Facts({ h }: { h: Hazard }) {
   const size = store.areas.size(h);
   const from = store.me.value ?? (store.order.value === "distance" ? store.from.value : undefined);
   const facts = [
-    known && text.list.only({ known }),
+    known && text.list.only({ known: lands(known) }),
     near && !fold(h.hazard_Name).includes(fold(near.town.name))
       ? (near.metres < 5_000
         ? text.list.at({ town: near.town.name })

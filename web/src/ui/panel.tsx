@@ -4,7 +4,7 @@ import { HazardActions, MergedHere, SplitButton } from "../edit/parts";
 import { isDrill, severity, type Hazard, type Report, type Source } from "../model";
 import { matcher } from "../filter";
 import { calm, languageOf, reflow, webAddress } from "../prose";
-import { byId, language, text } from "../words";
+import { byId, lands, language, text } from "../words";
 import { position } from "../position";
 import { deviceZone, relative, zoneOf } from "../time";
 import { usePage } from "./context";
@@ -215,7 +215,7 @@ function Times({ h, over, sources }: { h: Hazard; over: boolean; sources: readon
         )}
       </dd>
       <dt>{text.panel.position}</dt>
-      <dd>{known ? text.list.only({ known }) : position(h.latitude, h.longitude, 3)}</dd>
+      <dd>{known ? text.list.only({ known: lands(known) }) : position(h.latitude, h.longitude, 3)}</dd>
       <dt>{text.panel.source}</dt>
       <dd>
         {sources.length === 0 && (h.creator || "–")}
