@@ -80,7 +80,7 @@ test("a page frames the widget, which says what it does not know", { tag: "@slow
   const widget = town.frameLocator("iframe");
   await expect(widget.getByRole("heading", { name: "Harbour" })).toBeVisible();
   await expect(widget.getByRole("listitem")).toHaveCount(2);
-  await expect(widget.getByRole("listitem").first()).toContainText("Flood - Old Harbour");
+  await expect(widget.getByRole("listitem").first()).toContainText("Flood warning for Old Harbour");
   await expect(widget.getByRole("listitem").first()).toContainText("Warning");
   await expect(widget.getByRole("listitem").last()).toContainText("EXERCISE");
   await expect(widget.locator("footer")).toContainText("As of");

@@ -74,3 +74,6 @@ export const isDrill = (h: Pick<Hazard, "category_ID">): boolean => h.category_I
  */
 export const symbolAddress = (h: Pick<Hazard, "type_ID" | "category_ID" | "severity_ID">): string =>
   `symbols/${encodeURIComponent(h.type_ID)}/${encodeURIComponent(h.category_ID)}/${encodeURIComponent(h.severity_ID)}`;
+
+/** Whether a hazard in short has ended at a moment, milliseconds. */
+export const summaryOver = (s: Summary, now: number): boolean => s.ends !== undefined && s.ends !== null && Date.parse(s.ends) <= now;

@@ -16229,7 +16229,7 @@ export interface operations {
                  */
                 readonly title?: string;
                 /**
-                 * @description 1 for a wall. Large letters, and the time of the last answer.
+                 * @description 1 for a wall. Large letters, a clock, and the three worst in turn, with the map around them.
                  * @example 1
                  */
                 readonly kiosk?: string;

@@ -50,8 +50,9 @@ var (
 type drawing struct {
 	bytes.Buffer
 	palette
-	colour             string  // color of the severity
-	width, height      float64 // in its own units
+	colour             string           // color of the severity
+	fills              *strings.Builder // takes the fills of areas, opaque; nil: they are drawn with the edges
+	width, height      float64          // in its own units
 	west, north, scale float64
 	project            func(lat float64) float64 // converts to degrees at the equator
 	inverse            func(y float64) float64
@@ -435,7 +436,11 @@ func (d *drawing) shape(s *shape) {
 		dash = ` stroke-dasharray="9 5"`
 	}
 	if areas.Len() > 0 {
-		fmt.Fprintf(d, `<path d="%s" fill="%s" fill-opacity="0.28" fill-rule="evenodd"/>`, areas.String(), d.colour)
+		if d.fills != nil {
+			fmt.Fprintf(d.fills, `<path d="%s" fill="%s" fill-rule="evenodd"/>`, areas.String(), d.colour)
+		} else {
+			fmt.Fprintf(d, `<path d="%s" fill="%s" fill-opacity="0.28" fill-rule="evenodd"/>`, areas.String(), d.colour)
+		}
 		for _, stroke := range []struct {
 			colour string
 			width  int

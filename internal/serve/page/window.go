@@ -1,6 +1,7 @@
 package page
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -69,7 +70,8 @@ func (w *Window) SVG() []byte {
 	towns := d.ground(w.Ground)
 	d.gaps(w.Gaps)
 	// Draw the most severe last, and never a drill over a real hazard.
-	list := slices.Clone(w.Hazards)
+	all := slices.Clone(w.Hazards)
+	list := all
 	slices.SortStableFunc(list, func(a, b Placed) int {
 		switch {
 		case a.Hazard.Drill() && !b.Hazard.Drill():
@@ -79,10 +81,15 @@ func (w *Window) SVG() []byte {
 		}
 		return cmp.Or(cmp.Compare(a.Hazard.Severity, b.Hazard.Severity), cmp.Compare(b.Hazard.ID, a.Hazard.ID))
 	})
-	for _, p := range list {
-		d.areasOf(p)
+	for len(list) > 0 {
+		n := 1
+		for n < len(list) && list[n].Hazard.Severity == list[0].Hazard.Severity && list[n].Hazard.Drill() == list[0].Hazard.Drill() {
+			n++
+		}
+		d.level(list[:n], w.Dark)
+		list = list[n:]
 	}
-	d.crowd(list, towns)
+	d.crowd(all, towns)
 	d.tell(towns, w)
 	d.WriteString(`</svg>`)
 	return d.Bytes()
@@ -124,6 +131,42 @@ func (d *drawing) read(g geo.Shape) shape {
 	s := readShape([]byte(g.GeoJSON()))
 	s.turn(d.lon)
 	return s
+}
+
+// level draws the areas of hazards of one level: where they overlap, the fill is that of one. A
+// more severe level covers most of a milder one, as on the moving map; drills have no fill.
+func (d *drawing) level(list []Placed, dark bool) {
+	before := d.Len()
+	d.fills = &strings.Builder{}
+	for _, p := range list {
+		d.areasOf(p)
+	}
+	fills := d.fills.String()
+	d.fills = nil
+	if opacity := opacityOf(list[0].Hazard.Severity, dark); fills != "" && opacity > 0 && !list[0].Hazard.Drill() {
+		edges := bytes.Clone(d.Bytes()[before:])
+		d.Truncate(before)
+		fmt.Fprintf(d, `<g opacity="%.2g">%s</g>`, opacity, fills)
+		d.Write(edges)
+	}
+}
+
+// opacityOf returns the opacity of the fill of a level. In the dark yellow and green are far
+// lighter than land, and red is not.
+func opacityOf(s hazard.Severity, dark bool) float64 {
+	light, night := 0.0, 0.0
+	switch s {
+	case hazard.Warning:
+		light, night = 0.72, 0.85
+	case hazard.Watch:
+		light, night = 0.4, 0.2
+	case hazard.Advisory:
+		light, night = 0.2, 0.15
+	}
+	if dark {
+		return night
+	}
+	return light
 }
 
 // areasOf draws the areas of a hazard that are in the window.

@@ -90,8 +90,14 @@ func TestAWindowHasAreasAndGaps(t *testing.T) {
 	w := &Window{Longitude: 10, Latitude: 53.5, Zoom: 5, Width: 400, Height: 800, Gaps: []geo.Shape{far}}
 	w.Hazards = []Placed{placed(1, hazard.Warning, hazard.Event, 40, 10, area)} // its point is outside the window
 	text := drawnWindow(t, w)
-	if !strings.Contains(text, `fill-opacity="0.28"`) || strings.Contains(text, "<use ") || strings.Contains(text, `id="gap"`) {
+	if !strings.Contains(text, `<g opacity="0.72">`) || strings.Contains(text, "<use ") || strings.Contains(text, `id="gap"`) {
 		t.Errorf("an area in the window, a point and a gap elsewhere: %.3000s", text)
+	}
+	w.Hazards = append(w.Hazards, placed(2, hazard.Warning, hazard.Event, 40, 11, area), placed(3, hazard.Watch, hazard.Event, 40, 12, area), placed(4, hazard.Warning, hazard.Exercise, 40, 13, area))
+	text = drawnWindow(t, w)
+	watch, warning := strings.Index(text, `<g opacity="0.4">`), strings.Index(text, `<g opacity="0.72">`)
+	if strings.Count(text, "<g opacity=") != 2 || watch < 0 || watch > warning || strings.Contains(text, "fill-opacity") {
+		t.Errorf("two warnings, a watch and a drill at one place: one fill for each level, the most severe last, none for drills: %.3000s", text)
 	}
 	w.Gaps = []geo.Shape{area}
 	if text := drawnWindow(t, w); !strings.Contains(text, `url(#gap)`) {

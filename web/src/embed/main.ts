@@ -1,8 +1,10 @@
-// The widget: a small live list for a frame in another page, or for a wall display. It polls a list
-// that a shared cache may answer, opens no stream, and says what it does not know.
+// The widget: a small live map and list for a frame in another page, or for a wall display. It polls the list of summaries, which is in the order of
+// importance and which a shared cache may answer, shows the server's picture of the map, opens no stream, and says what it does not know. A wall has
+// a clock, and shows the three worst in turn, each on the map.
 import { freshness, trust, type Trust } from "../freshness";
-import type { Hazard } from "../model";
+import { summaryOver, type Summary } from "../model";
 import { load } from "virtual:words";
+import { inTurn, pictureOf } from "./picture";
 import { readSettings } from "./settings";
 import "./embed.css";
 
@@ -12,6 +14,10 @@ const ANSWER = 8_000;
 /** Older data than this, in milliseconds, is stale. */
 const STALE = 30_000;
 const MOST = 100; // rows
+/** On a wall each of the worst has its turn. */
+const TURN = 12_000;
+/** Rows of a wall: nobody scrolls it. */
+const MOST_ON_WALL = 6;
 
 const base = new URL(".", location.href).href;
 const settings = readSettings(location.search, navigator.languages);
@@ -20,7 +26,8 @@ const { names, embed: words } = (await load[language.id]!.embed()).default;
 const root = document.getElementById("widget")!;
 document.documentElement.lang = language.id;
 document.documentElement.dir = language.dir;
-if (settings.theme) document.documentElement.dataset["theme"] = settings.theme;
+const theme = settings.theme ?? (settings.kiosk ? "dark" : undefined); // a wall lights a room
+if (theme) document.documentElement.dataset["theme"] = theme;
 if (settings.kiosk) document.documentElement.dataset["kiosk"] = "";
 document.title = settings.title || words.title;
 
@@ -28,7 +35,11 @@ const time = new Intl.DateTimeFormat(language.locale, { hour: "2-digit", minute:
 const day = new Intl.DateTimeFormat(language.locale, { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 
 interface State {
-  hazards: readonly Hazard[];
+  hazards: readonly Summary[];
+  /** The change that they are as of. */
+  change: number;
+  /** Sources that are late. */
+  late: readonly string[];
   /** When it was read, by this machine's clock and by the server's, which may differ by hours on a wall; undefined: never. */
   readAt: number | undefined;
   skew: number;
@@ -37,7 +48,7 @@ interface State {
   covered: string;
   failed: boolean;
 }
-const state: State = { hazards: [], readAt: undefined, skew: 0, trust: "unknown", covered: "", failed: false };
+const state: State = { hazards: [], change: 0, late: [], readAt: undefined, skew: 0, trust: "unknown", covered: "", failed: false };
 let tag = "";
 
 function make<K extends keyof HTMLElementTagNameMap>(name: K, attributes: Readonly<Record<string, string>> = {}, ...children: (Node | string)[]): HTMLElementTagNameMap[K] {
@@ -47,29 +58,48 @@ function make<K extends keyof HTMLElementTagNameMap>(name: K, attributes: Readon
   return e;
 }
 
-function row(h: Hazard): HTMLElement {
-  const level = names.severity[h.severity_ID] ?? h.severity_ID;
-  const end = Number(h.end_Date);
-  const drill = h.category_ID === "EXERCISE";
-  const when = h.autoexpire === "Y" ? words.until({ time: day.format(end) }) : words.since({ time: day.format(Number(h.start_Date)) });
-  return make(
-    "li",
-    { class: `level-${h.severity_ID.toLowerCase()}${drill ? " drill" : ""}` },
-    make("img", { src: `${base}symbols/${[h.type_ID, h.category_ID, h.severity_ID].map(encodeURIComponent).join("/")}.svg`, alt: "", width: "36", height: "36" }),
+const isDrill = (h: Summary): boolean => h.category === "EXERCISE";
+const level = (h: Summary): string => names.severity[h.severity] ?? h.severity;
+
+function about(h: Summary): Node[] {
+  const when = h.ends ? words.until({ time: day.format(Date.parse(h.ends)) }) : words.since({ time: day.format(Date.parse(h.starts)) });
+  return [
+    make("img", { src: `${base}symbols/${[h.type, h.category, h.severity].map(encodeURIComponent).join("/")}.svg`, alt: "", width: "36", height: "36" }),
     make(
       "div",
       {},
-      make("span", { class: "level" }, drill ? `${words.drill} · ${level}` : level),
+      make("span", { class: "level" }, isDrill(h) ? `${words.drill} · ${level(h)}` : level(h)),
       " ",
-      make("a", { href: `${base}?h=${h.uuid}#h=${h.uuid}`, target: "_blank", rel: "noopener", dir: "auto" }, h.hazard_Name),
+      make("a", { href: `${base}?h=${h.uuid}#h=${h.uuid}`, target: "_blank", rel: "noopener", dir: "auto", title: h.name }, h.headline || h.name),
       make("span", { class: "when" }, when),
     ),
-  );
+  ];
+}
+
+const classOf = (h: Summary): string => `level-${h.severity.toLowerCase()}${isDrill(h) ? " drill" : ""}`;
+const row = (h: Summary): HTMLElement => make("li", { class: classOf(h) }, ...about(h));
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+
+/** The map around a hazard, or of the widget's area. */
+function map(of: Summary | undefined): HTMLElement {
+  const size = settings.kiosk
+    ? { width: 960, height: Math.round((960 * innerHeight) / innerWidth / 80) * 80 + 160 }
+    : { width: Math.min(Math.max(Math.ceil(innerWidth / 80) * 80, 240), 960), height: 240 };
+  return make("div", { class: "map" }, make("img", { src: base + pictureOf({ of, query: settings.query, size, dark: theme ? theme === "dark" : dark.matches, change: state.change }), alt: "" }));
+}
+
+/** How many there are of each level. */
+function counts(list: readonly Summary[]): string {
+  const real = list.filter((h) => !isDrill(h));
+  return [...new Set(real.map((h) => h.severity))].map((s) => `${real.filter((h) => h.severity === s).length} ${names.severity[s] ?? s}`).join(" · ");
 }
 
 function draw(): void {
   const now = Date.now();
-  const active = state.hazards.filter((h) => h.autoexpire !== "Y" || Number(h.end_Date) > now + state.skew);
+  const all = state.hazards.filter((h) => !summaryOver(h, now + state.skew));
+  const active = [...all.filter((h) => !isDrill(h)), ...all.filter(isDrill)];
+  const turn = settings.kiosk ? inTurn(active.filter((h) => !isDrill(h)), now, TURN) : undefined;
   const stale = state.readAt === undefined ? state.failed : now - state.readAt > STALE;
   document.documentElement.dataset["state"] = stale ? "stale" : state.readAt === undefined ? "loading" : "live";
   const notes: HTMLElement[] = [];
@@ -83,30 +113,38 @@ function draw(): void {
       else alert(state.trust === "partly" ? words.partly : words.unwatched);
     } else if (state.trust === "partly" || state.trust === "unread") notes.push(make("p", { class: "note" }, words.partly)); // where no source is read, none is late
   }
-  const more = active.length - MOST;
-  const list = make("ol", {}, ...active.slice(0, MOST).map(row));
+  if (state.late.length > 0) notes.at(-1)?.append(` (${state.late.join(", ")})`);
+  const most = settings.kiosk ? MOST_ON_WALL : MOST;
+  const more = active.length - most;
+  const list = make("ol", {}, ...active.slice(0, most).map(row));
+  const seen = state.readAt === undefined || active.length === 0 ? [] : [map(turn), ...(turn ? [make("section", { class: `band ${classOf(turn)}` }, ...about(turn))] : [])];
   const foot = make(
     "footer",
     {},
+    ...(settings.kiosk ? [make("strong", {}, counts(active)), " "] : []),
     make("span", { class: "age" }, state.readAt === undefined ? "" : words.read({ time: time.format(state.readAt) })),
     " ",
     make("a", { href: base, target: "_blank", rel: "noopener" }, more > 0 ? `${words.map} (+${more})` : words.map),
   );
   const title = make("h1", { dir: "auto" }, settings.title || words.title);
   // What says the same stays: a frame that is made anew loses its scroll and its focus, and a screen reader's place.
-  const same = root.children.length === notes.length + 3 && [title, ...notes, list].every((e, i) => root.children[i]!.outerHTML === e.outerHTML);
+  const parts = [title, ...seen, ...notes, list];
+  const same = root.children.length === parts.length + 1 && parts.every((e, i) => root.children[i]!.outerHTML === e.outerHTML);
   if (same) {
     root.lastElementChild!.replaceChildren(...foot.childNodes);
     return;
   }
   const focused = document.activeElement instanceof HTMLAnchorElement ? document.activeElement.href : undefined;
-  root.replaceChildren(title, ...notes, list, foot);
+  // A part that is the same stays: a picture that is made anew flickers.
+  root.replaceChildren(...parts.map((e) => [...root.children].find((old) => old.outerHTML === e.outerHTML) ?? e), foot);
   if (focused) [...root.querySelectorAll("a")].find((a) => a.href === focused)?.focus({ preventScroll: true });
 }
 
 async function read(): Promise<void> {
   try {
-    const answer = await fetch(`${base}hazards/active${settings.query ? `?${settings.query}` : ""}`, {
+    const query = new URLSearchParams(settings.query);
+    query.set("lang", language.id);
+    const answer = await fetch(`${base}hazards/active/summary?${query}`, {
       cache: "no-store",
       credentials: "omit",
       headers: { Accept: "application/json", ...(tag ? { "If-None-Match": tag } : {}) },
@@ -114,14 +152,17 @@ async function read(): Promise<void> {
     });
     if (answer.status !== 304 && !answer.ok) throw new Error(String(answer.status));
     if (answer.status !== 304) {
-      state.hazards = (await answer.json()) as Hazard[];
+      state.hazards = (await answer.json()) as Summary[];
       tag = answer.headers.get("ETag") ?? "";
     }
     const date = Date.parse(answer.headers.get("Date") ?? "");
     // A shared cache may serve a response, with its Date, that is some seconds old. Only a larger
     // difference means that the clocks differ.
     state.skew = Number.isNaN(date) || Math.abs(date - Date.now()) < 15_000 ? 0 : date - Date.now();
-    state.trust = trust(freshness(answer.headers).sources);
+    const { change, sources } = freshness(answer.headers);
+    state.change = change ?? 0;
+    state.late = sources?.names ?? [];
+    state.trust = trust(sources);
     state.covered = (answer.headers.get("Hazardd-Coverage") ?? "").split(";")[0]!.trim();
     state.readAt = Date.now();
     state.failed = false;
@@ -131,12 +172,18 @@ async function read(): Promise<void> {
   draw();
 }
 
-/** Redraws only what changes by time: ages and ended hazards. */
+/** A wall's clock, by the server's time. */
+const hour = new Intl.DateTimeFormat(language.locale, { hour: "2-digit", minute: "2-digit" });
+const clock = settings.kiosk ? make("time", { class: "clock" }) : undefined;
+if (clock) root.before(clock);
+
+/** Redraws only what changes by time: ages, ended hazards and whose turn it is. */
 let shown = "";
 function tick(): void {
   const now = Date.now() + state.skew;
   const stale = state.readAt !== undefined && Date.now() - state.readAt > STALE;
-  const sign = `${stale} ${state.hazards.filter((h) => h.autoexpire !== "Y" || Number(h.end_Date) > now).length}`;
+  const sign = `${stale} ${state.hazards.filter((h) => !summaryOver(h, now)).length} ${settings.kiosk ? Math.floor(Date.now() / TURN) : ""}`;
+  if (clock) clock.textContent = hour.format(now);
   if (sign !== shown) draw();
   shown = sign;
 }
