@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { layOut } from "../src/ui/callouts";
+import { inShort, layOut } from "../src/ui/callouts";
 
 const size = { width: 200, height: 50 };
 const map = { width: 1000, height: 700 };
@@ -19,3 +19,12 @@ test("a callout keeps its side while there is room, and is left out where there 
   expect(layOut([{ x: 600, y: 300 }], size, map, [first!.side])[0]!.side).toBe(first!.side);
   expect(layOut([{ x: 50, y: 60 }], size, { width: 120, height: 90 })).toEqual([undefined]);
 });
+
+test.each(
+  [
+    ["Kendall County, Texas, including Boerne", 30, "Kendall County, Texas"],
+    ["Kendall County, Texas, including Boerne", 16, "Kendall County"],
+    ["Llanfairpwllgwyngyll", 10, "Llanfairpwllgwyngyll"],
+    ["東京都、千葉県、埼玉県", 8, "東京都、千葉県"],
+  ] as const,
+)("the place %s in %d letters", (where, letters, want) => expect(inShort(where, letters)).toBe(want));

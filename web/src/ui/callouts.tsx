@@ -49,6 +49,13 @@ export function layOut(
   });
 }
 
+/** A place in few letters: without what follows its commas, as far as it must be. */
+export function inShort(where: string, letters: number): string {
+  let parts = where.split(/(?=, |، |、)/);
+  while (parts.length > 1 && parts.join("").length > letters) parts = parts.slice(0, -1);
+  return parts.join("");
+}
+
 export function Callouts() {
   const page = usePage();
   const { store } = page;
@@ -114,8 +121,8 @@ function Callout({ h, ranks, style }: { h: Hazard; ranks: readonly number[]; sty
       </span>
       {!page.narrow.value && <Symbol h={h} size={34} />}
       <span>
-        <strong>{(page.narrow.value && said?.where) || (said?.what ?? h.hazard_Name)}</strong>
-        {said?.where && !page.narrow.value && <small>{said.where}</small>}
+        <strong>{(page.narrow.value && inShort(said?.where ?? "", 22)) || (said?.what ?? h.hazard_Name)}</strong>
+        {said?.where && !page.narrow.value && <small>{inShort(said.where, 30)}</small>}
       </span>
     </div>
   );

@@ -155,10 +155,15 @@ export class Page {
     }
     this.store.select(h.uuid);
     this.focusPanel.value++;
-    this.withMap((map) => {
-      const area = this.store.areas.bounds(h);
-      if (options.zoom || !map.frames(h, area)) map.show(h, area, options.zoom === true);
-    });
+    this.withMap((map) =>
+      // Once the panel is there: the map is beside it.
+      requestAnimationFrame(() => {
+        if (this.store.selected.peek() !== h.uuid || this.map.peek() !== map) return;
+        map.map.resize();
+        const area = this.store.areas.bounds(h);
+        if (options.zoom || !map.frames(h, area)) map.show(h, area, options.zoom === true);
+      })
+    );
   }
 
   /** The reader has gone back, or forward. */

@@ -264,7 +264,7 @@ function Worth() {
   );
 }
 
-/** Distinguishes a hazard from others with the same name: place, size, end and distance. */
+/** Distinguishes a hazard from others with the same name: place, size and distance; and when it was updated. */
 function Facts({ h }: { h: Hazard }) {
   const page = usePage();
   const { store } = page;
@@ -281,10 +281,23 @@ function Facts({ h }: { h: Hazard }) {
         : text.list.near({ distance: kilometres(near.metres), direction: byId(text.list.directions, String(near.direction))!, town: near.town.name }))
       : "",
     size === undefined ? "" : text.list.size({ km2: rounded(size) }),
-    m.end > m.start ? (m.over < Infinity ? text.list.ends : text.list.expected)({ when: page.printing.value ? local(m.end, undefined, zoneOf(h)) : relative(m.end, store.around.value) }) : "",
     from && !known ? (store.areas.contains(h, ...from) ? text.list.here : text.list.away({ distance: kilometres(away(h, from)) })) : "",
   ].filter(Boolean);
-  return facts.length > 0 ? <span class="row-facts">{facts.map((fact, i) => <bdi key={i}>{i > 0 && " · "}{fact}</bdi>)}</span> : null;
+  return (
+    <span class="row-facts">
+      {facts.map((fact, i) => <bdi key={i}>{fact}{" · "}</bdi>)}
+      <Ago at={m.updated} of={h} />
+    </span>
+  );
+}
+
+/** When it ends, or is expected to. */
+function Until({ h }: { h: Hazard }) {
+  const { store, printing } = usePage();
+  const m = moments(h);
+  if (!(m.end > m.start)) return null;
+  const when = printing.value ? local(m.end, undefined, zoneOf(h)) : relative(m.end, store.around.value);
+  return <span>{(m.over < Infinity ? text.list.ends : text.list.expected)({ when })}</span>;
 }
 
 const kilometres = (metres: number): string => number(metres < 10_000 ? Math.round(metres / 100) / 10 : Math.round(metres / 1000), { style: "unit", unit: "kilometer" });
@@ -346,11 +359,9 @@ function Row(
           <ToDo h={h} s={summary} rank={rank} />
           <span class="row-meta">
             <Badge id={h.severity_ID} />
-            <span class="row-kind">{kindOf(h)}</span>
+            {(!says(summary) || h.category_ID === "EXERCISE") && <span class="row-kind">{kindOf(h)}</span>}
+            <Until h={h} />
             <PeopleThere s={summary} />
-            <span class="row-age">
-              <Ago at={moments(h).updated} of={h} />
-            </span>
           </span>
           <Facts h={h} />
         </span>

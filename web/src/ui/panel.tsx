@@ -169,6 +169,7 @@ function Actions({ h }: { h: Hazard }) {
   const own = `h/${h.uuid}`;
   return (
     <div class="actions">
+      {h.status === "A" && !page.store.past.value && <Follow key={h.uuid} h={h} />}
       <button type="button" onClick={() => page.withMap((map) => map.show(h, page.store.areas.bounds(h), true))}>
         <Icon name="target" /> {text.panel.zoom}
       </button>
@@ -181,7 +182,6 @@ function Actions({ h }: { h: Hazard }) {
       <a class="button" href={`${own}?${new URLSearchParams({ lang: language().id, tz: zoneOf(h) ?? deviceZone() })}`} target="_blank" rel="noopener">
         <Icon name="page" /> {text.panel.page}
       </a>
-      {h.status === "A" && !page.store.past.value && <Follow key={h.uuid} h={h} />}
       {official && !official.endsWith(`/${own}`) && (
         <a class="button" href={official} target="_blank" rel="noopener noreferrer">
           <Icon name="outside" /> {text.panel.official}

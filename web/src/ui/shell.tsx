@@ -491,7 +491,7 @@ function MapPlace() {
           effect(() => map.setFresh([...store.fresh.value.keys()].map((id) => store.matching.value.get(id)).filter((h): h is Hazard => h !== undefined))),
           effect(() => {
             const panel = store.selected.value !== undefined || page.editing.drafts.value?.open.value !== undefined || page.editing.task.value !== undefined || page.telling.value;
-            const bottom = !page.narrow.value ? 0 : panel ? map.map.getContainer().clientHeight * 0.58 : page.sheet.value === "half" ? 16 : 104;
+            const bottom = !page.narrow.value ? 0 : panel || page.sheet.value === "half" ? 16 : 104;
             map.setCovered({ left: 0, right: 0, bottom });
           }),
           effect(() => {
