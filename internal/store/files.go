@@ -309,16 +309,14 @@ func WithFiles(settings blob.Settings) Option {
 	return func(o *options) { o.files = settings }
 }
 
-// openFiles opens the storage of contents. It removes the remains of interrupted uploads from the
+// openFiles opens the storage of contents, or waits for its folder. It removes the remains of interrupted uploads from the
 // folder.
 func openFiles(dir string, settings blob.Settings) (blob.Place, error) {
 	place, err := blob.Open(filepath.Join(dir, "files"), settings)
 	if err != nil {
 		return nil, err
 	}
-	if err := place.Tidy(time.Now().Add(-uploadTime)); err != nil {
-		return nil, errors.Join(err, place.Close())
-	}
+	_ = place.Tidy(time.Now().Add(-uploadTime)) // it only helps: on a disk that cannot be written they stay
 	return place, nil
 }
 

@@ -86,6 +86,17 @@ func (x *Quarantine) accounts(damaged []string) {
 	}
 }
 
+// Watch remembers what while check gives an error.
+func (x *Quarantine) Watch(what string, check func() error) {
+	err := check()
+	if err == nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.found[what] = damage{err, func(context.Context) error { return check() }, false}
+}
+
 // note remembers damage until forget.
 func (x *Quarantine) note(what string, err error) {
 	x.mu.Lock()

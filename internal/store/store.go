@@ -169,6 +169,7 @@ func Open(ctx context.Context, dir, name string, more ...Option) (*Store, error)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	s.Quarantine.Watch("the folder of product files", func() error { return blob.Missing(s.files) })
 	ctx, s.unlisten = context.WithCancel(context.WithoutCancel(ctx))
 	s.listening.Go(func() { s.database.listen(ctx, s.reach.wakeAll) })
 	s.listening.Go(func() { s.keepSearchable(ctx) })
@@ -180,7 +181,7 @@ func Open(ctx context.Context, dir, name string, more ...Option) (*Store, error)
 
 // connect opens the database, whatever it holds. pages is as for WithPages.
 func connect(ctx context.Context, dir, name string, pages int) (*Store, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil && !strings.HasPrefix(name, "postgres") {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
 	s := &Store{}

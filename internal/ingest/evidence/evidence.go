@@ -107,6 +107,7 @@ func Open(s *store.Store, dir string, set blob.Settings, limits Limits, log *slo
 	if err != nil {
 		return nil, errors.Join(err, place.Close())
 	}
+	s.Quarantine.Watch("the folder of evidence", func() error { return blob.Missing(place) })
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}

@@ -84,12 +84,14 @@ func (s Settings) GoString() string { return s.URL }
 
 // Open opens the place that s describes. dir is a folder of this machine, created if needed, for
 // the contents or for uploads to the bucket. Open does not contact the bucket, which may be
-// unreachable.
+// unreachable. A folder that cannot be opened is waited for; see Missing.
 func Open(dir string, s Settings) (Place, error) {
-	if s.URL == "" {
-		return openFolder(dir)
-	}
-	return openBucket(dir, s)
+	return orWait(dir, func() (Place, error) {
+		if s.URL == "" {
+			return openFolder(dir)
+		}
+		return openBucket(dir, s)
+	})
 }
 
 // Name identifies a content in a place.

@@ -83,6 +83,7 @@ func Open(dir string, set blob.Settings, c Config) (*Keeper, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pictures: %w", err)
 	}
+	c.Store.Quarantine.Watch("the folder of pictures", func() error { return blob.Missing(place) })
 	return &Keeper{c, place, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hazardd_picture_fetches_total", Help: "Pictures of products of sources that were fetched, by result."}, []string{"result"})}, nil
 }
