@@ -3,6 +3,7 @@ package model_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -92,7 +93,8 @@ func TestACancelEndsWhatItAnnouncedInAnyCut(t *testing.T) {
 	for seed := *first; seed < *first+count(1); seed++ {
 		r := rand.New(rand.NewPCG(seed, 5))
 		all, messages := tellWarnings(r)
-		sv := newService(t, anew(t, from), fast)
+		dir := anew(t, from)
+		sv := newService(t, dir, fast)
 		var told strings.Builder
 		for len(messages) > 0 {
 			n := 1 + r.IntN(min(4, len(messages)))
@@ -137,5 +139,8 @@ func TestACancelEndsWhatItAnnouncedInAnyCut(t *testing.T) {
 			}
 		}
 		sv.close()
+		if err := os.RemoveAll(dir); err != nil { // a long run has many
+			t.Fatal(err)
+		}
 	}
 }
