@@ -158,3 +158,13 @@ func TestAreasAreThoseOfTheAgency(t *testing.T) {
 		t.Errorf("%d of %d corners are elsewhere", wrong, corners)
 	}
 }
+
+// A message that another one cancels is no hazard, and the answer says why.
+func TestCancelledByAnother(t *testing.T) {
+	list := `{"broadcast-warn":[{"navArea":"A","msgYear":2023,"msgNumber":812,"issueDate":"150429Z APR 2023","text":"DERELICT ADRIFT IN\n46-01.20S 036-34.00W."},
+		{"navArea":"A","msgYear":2023,"msgNumber":822,"issueDate":"161427Z APR 2023","text":"1. DERELICT ADRIFT IN 46-01.20S 036-34.00W.\n2. CANCEL\n   HYDROLANT 812/23."}]}`
+	b, err := Parse([]byte(list), laws.Now(t))
+	if err != nil || len(b.Reports) != 1 || b.Reports[0].Key != "A-822-2023" || b.Ignored != 1 || b.Ignores[0].Record != "A-812-2023" {
+		t.Errorf("%v: %+v", err, b)
+	}
+}

@@ -57,7 +57,7 @@ var dangers = []danger{
 var (
 	issueForm  = regexp.MustCompile(`^(\d{2})(\d{2})(\d{2})Z? ([A-Z]{3})[A-Z]* (\d{2}|\d{4})$`)
 	cancelThis = regexp.MustCompile(`CANCEL THIS M(?:SG|ESSAGE) (\d{6}Z? [A-Z]{3}[A-Z]* (?:\d{4}|\d{2}))`)
-	cancels    = regexp.MustCompile(`CANCEL (NAVAREA IV|NAVAREA XII|HYDROLANT|HYDROPAC|HYDROARC) (\d{1,4})/(\d{2,4})\b`)
+	cancels    = regexp.MustCompile(`CANCEL\s+(NAVAREA\s+IV|NAVAREA\s+XII|HYDROLANT|HYDROPAC|HYDROARC)\s+(\d{1,4})/(\d{2,4})\b`)
 	digits     = regexp.MustCompile(`\d`)
 )
 
@@ -95,13 +95,13 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 		err = source.Errorf("no warnings: %s, expected the member broadcast-warn", cmp.Or(lenient.ExcerptText(doc.Complaint()), lenient.Nothing))
 	}
 	b.Whole = err == nil && b.Batch.Read > 0
-	b.Reports = uncancelled(b.Reports, payload)
+	uncancelled(&b.Batch, payload)
 	return b.Done(), err
 }
 
-// uncancelled returns the reports without those that another message of the list cancels. Its own
+// uncancelled removes the reports of messages that another message of the list cancels. The agency's
 // list names them no longer by the next time.
-func uncancelled(reports []hazard.Report, payload []byte) []hazard.Report {
+func uncancelled(b *source.Batch, payload []byte) {
 	gone := map[string]bool{}
 	for _, m := range cancels.FindAllStringSubmatch(strings.ReplaceAll(string(payload), `\n`, " "), -1) {
 		year := m[3]
@@ -109,12 +109,17 @@ func uncancelled(reports []hazard.Report, payload []byte) []hazard.Report {
 			year = "20" + year
 		}
 		for area, name := range series {
-			if name == m[1] {
+			if name == strings.Join(strings.Fields(m[1]), " ") {
 				gone[area+"-"+strings.TrimLeft(m[2], "0")+"-"+year] = true
 			}
 		}
 	}
-	return slices.DeleteFunc(reports, func(r hazard.Report) bool { return gone[r.Key] })
+	b.Reports = slices.DeleteFunc(b.Reports, func(r hazard.Report) bool {
+		if gone[r.Key] {
+			b.Ignore(r.Key, "another message of the list cancels it")
+		}
+		return gone[r.Key]
+	})
 }
 
 // key returns the name of the message, "4-366-2023", or "".
