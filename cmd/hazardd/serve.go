@@ -7,6 +7,9 @@ import (
 	"io"
 	"log/slog"
 	"net/netip"
+	"net/url"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/app"
@@ -67,11 +70,33 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 }
 
 // remarks returns what is allowed in a configuration, but seldom meant.
-func (s *serveCmd) remarks(cfg app.Config) []string {
+func (s *serveCmd) remarks(cfg app.Config) (list []string) {
 	if len(cfg.Sources) == 0 && len(s.CAP)+len(s.Mirror) > 0 {
-		return []string{"no source is polled: with --sources none those of --cap and --mirror are not polled either, expected their names in --sources"}
+		list = append(list, "no source is polled: with --sources none those of --cap and --mirror are not polled either, expected their names in --sources")
 	}
-	return nil
+	if flags := passwordsIn(os.Args[1:]); len(flags) > 0 {
+		list = append(list, fmt.Sprintf("the command line holds a password, which every user of this machine can read in the list of processes: %s. Set it in the environment or the configuration file, or name a file (--smtp-password-file)", strings.Join(flags, ", ")))
+	}
+	return list
+}
+
+// passwordsIn returns the names of the flags of a command line whose values are addresses with a password.
+func passwordsIn(args []string) (flags []string) {
+	name := ""
+	for _, arg := range args {
+		value := arg
+		if strings.HasPrefix(arg, "-") {
+			name, value, _ = strings.Cut(arg, "=")
+		}
+		u, err := url.Parse(value)
+		if err != nil || u.User == nil || u.Host == "" {
+			continue
+		}
+		if _, set := u.User.Password(); set && name != "" {
+			flags = append(flags, name)
+		}
+	}
+	return flags
 }
 
 // config returns the configuration that the flags describe. It reports flags that contradict each

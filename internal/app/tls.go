@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/auth/secret"
 	"github.com/hazardd/hazardd/internal/net/listen"
 	"github.com/hazardd/hazardd/internal/net/listen/certificate"
 )
@@ -78,6 +79,9 @@ func (s *Service) openTLS(ctx context.Context) error {
 		files, err := certificate.Open(t.Cert, t.Key, s.cfg.Logger)
 		if err != nil {
 			return fmt.Errorf("TLS certificate: %w", err)
+		}
+		if err := secret.Private(t.Key, secret.NotOwnerOrGroup, "pretend to be this server"); err != nil { // a link of Kubernetes may be read by all in its container
+			s.cfg.Logger.Warn("the key of the TLS certificate is not kept from others", "error", err)
 		}
 		s.proof = files
 		return nil

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -12,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
@@ -31,6 +33,7 @@ import (
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/net/listen/certificate"
 	"github.com/hazardd/hazardd/internal/test"
+	"github.com/hazardd/hazardd/internal/test/datadir"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
@@ -319,5 +322,28 @@ func TestACertificateIsGotByACME(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// S10: a key that other users can read is remarked on at the start.
+func TestATLSKeyThatOthersReadIsRemarkedOn(t *testing.T) {
+	for mode, remarked := range map[os.FileMode]bool{0o600: false, 0o640: false, 0o644: true} {
+		dir := t.TempDir()
+		cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+		pair(t, cert, key, 1)
+		if err := os.Chmod(key, mode); err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		s, err := app.Open(t.Context(), app.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Settings: app.Settings{DataDir: datadir.Empty(t), Listen: "127.0.0.1:0", NoExposure: true, TLS: &app.TLS{Cert: cert, Key: key}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if got := strings.Contains(log.String(), "not kept from others"); got != remarked {
+			t.Errorf("mode %04o: remarked on is %v", mode, got)
+		}
 	}
 }

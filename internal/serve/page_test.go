@@ -87,6 +87,9 @@ func wantHTML(t testing.TB, a server.Answer, status int) string {
 			t.Errorf("the policy %q is without %q", csp, rule)
 		}
 	}
+	if !strings.Contains(a.Header.Get("Permissions-Policy"), "camera=()") {
+		t.Errorf("permissions %q", a.Header.Get("Permissions-Policy"))
+	}
 	if strings.Contains(csp, "unsafe") || strings.Contains(csp, "script-src") || a.Header.Get("X-Content-Type-Options") != "nosniff" ||
 		a.Header.Get("Referrer-Policy") != "same-origin" || !strings.Contains(strings.Join(a.Header["Vary"], ","), "Cookie") {
 		t.Errorf("header %v", a.Header)

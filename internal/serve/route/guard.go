@@ -149,6 +149,13 @@ var (
 	NoReferrer = []string{"no-referrer"}
 )
 
+// NoPermissions denies a page what browsers can grant: it uses none of it. MapPermissions leaves the map,
+// and the widget where a portal allows it, the reader's position, the clipboard and the whole screen.
+const (
+	NoPermissions  = "camera=(), display-capture=(), geolocation=(), microphone=(), midi=(), payment=(), usb=()"
+	MapPermissions = "camera=(), display-capture=(), geolocation=(self), microphone=(), midi=(), payment=(), usb=()"
+)
+
 // Secure sets the headers that all answers have.
 func Secure(h http.Header) {
 	h["X-Content-Type-Options"] = nosniff

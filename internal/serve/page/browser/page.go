@@ -86,6 +86,7 @@ func (a *Pages) pageHandler(h route.Handler) http.Handler {
 		// "append a request Origin").
 		head.Set("Referrer-Policy", "same-origin")
 		head.Set("Content-Security-Policy", route.PagePolicy)
+		head.Set("Permissions-Policy", route.NoPermissions)
 		head.Set("Cross-Origin-Opener-Policy", "same-origin")
 		head.Set("Cross-Origin-Resource-Policy", "same-origin")
 		head.Add("Vary", "Cookie")
