@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 type retentionFlags struct {
 	KeepHistory keepTime `default:"0" placeholder:"TIME" help:"How long to keep old states of ended hazards, at least 31d; older ones move to --archive. 0 means forever. The first and the last state always stay."`
 	KeepAudit   keepTime `default:"${keep_audit}" placeholder:"TIME" help:"How long to keep the audit trail, at least 31d; older rows move to --archive."`
+	AuditTo     string   `placeholder:"FILE|URL" help:"Where to send the audit trail on, as JSON: a file, - for standard output, or syslog (RFC 5424) at udp://HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT."`
 	BackupTo    string   `placeholder:"DIR|URL" help:"Folder on another disk, or bucket in the form of --files, for a continuous backup. A committed change is there a second later. SQLite only."`
 	BackupKeep  life     `default:"${backup_keep}" placeholder:"TIME" help:"How far back --backup-to can restore any moment, such as 72h or 14d."`
 	Archive     string   `placeholder:"DIR|URL" help:"Folder, or bucket as --files names one, for the archives of what is pruned. Each is read back before anything is removed; without one no history is."`
@@ -33,7 +35,8 @@ func (f *retentionFlags) set(cfg *app.Config, g *globals) (err error) {
 	if cfg.Backup.Dir, cfg.Backup.Bucket, err = g.placeOf(f.BackupTo); err != nil {
 		return err
 	}
-	return cfg.Retention.Check()
+	cfg.AuditTo = app.AuditTo(f.AuditTo)
+	return errors.Join(cfg.Retention.Check(), cfg.AuditTo.Check())
 }
 
 // archive returns where archives go.

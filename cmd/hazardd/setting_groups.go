@@ -21,7 +21,7 @@ type settingGroup struct {
 func settingGroups() []settingGroup {
 	return []settingGroup{
 		{"storage", "Storage and backup", "data database files backup-to",
-			"backup-keep archive keep-history keep-audit evidence-age evidence-size picture-size"},
+			"backup-keep archive keep-history keep-audit audit-to evidence-age evidence-size picture-size"},
 		{"server", "Address and TLS", "listen public-url tls-cert tls-key acme-host trusted-proxies",
 			"http-listen acme-email acme-directory acme-root allowed-origins security-contact drain grace app-id"},
 		{"feeds", "Sources", "sources contact cap",

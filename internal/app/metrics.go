@@ -55,7 +55,7 @@ var (
 	ready          = desc("ready", "1 if GET /readyz is 200, else 0.")
 	connections    = desc("connections", "Open connections.")
 	streams        = desc("streams", "Open event streams and waiting requests for GET /changes.")
-	leaseHeld      = desc("lease_held", "1 if this node holds the lease of this work: poll sources, deliver to webhooks, notify subscribers, count people, fetch pictures, sweep product files, prune, sweep evidence.", "lease")
+	leaseHeld      = desc("lease_held", "1 if this node holds the lease of this work: poll sources, deliver to webhooks, notify subscribers, count people, fetch pictures, sweep product files, prune, send the audit trail, sweep evidence.", "lease")
 	webhooks       = desc("webhooks", "Webhooks by status.", "status")
 	subscriptions  = desc("subscriptions", "Subscriptions of all owners.")
 	subscribed     = desc("subscription_channels", "Channels of subscriptions by kind and status; on the node that notifies subscribers.", "channel", "status")
@@ -74,6 +74,8 @@ var (
 	evidenceCount  = desc("evidence_payloads", "Payloads of sources kept as evidence.")
 	evidenceSize   = desc("evidence_bytes", "Bytes of the payloads kept as evidence: as received, and compressed as stored.", "form")
 	historyKept    = desc("history_kept_from_timestamp_seconds", "Time from which the history (audit: the audit trail) is complete; absent if nothing was pruned.", "of")
+	auditSent      = desc("audit_sent_total", "Rows of the audit trail that this node has sent on (--audit-to).")
+	auditFailures  = desc("audit_send_failures_total", "Failures of this node to send the audit trail on. Nothing is dropped: rows wait in the store, for as long as the trail is kept.")
 	prunedRows     = desc("pruned_rows_total", "Rows moved to archives by this node.", "of")
 	pruneFailures  = desc("prune_failures_total", "Failed prunings on this node. Rows are removed only once an archive holds them.")
 	pictureCount   = desc("pictures", "Stored pictures that sources link to.")
@@ -90,7 +92,7 @@ var (
 // Describe implements prometheus.Collector.
 func (present) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, diskRoom, dueSince, damagedHazards, damagedHeld, damagedRecords, missingKeys, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, subscriptions, subscribed, noticesWaiting, sourceWarns, sourceState,
-		sourceAge, sourceSame, sourceFailures, sourcePush, sourcePushed, sourceDocs, sourceRecords, evidenceCount, evidenceSize, evidenceOldest, pictureCount, pictureSize, historyKept, prunedRows, pruneFailures, backupAge, backupFailures, backupBytes, certificateEnd, reportDelay} {
+		sourceAge, sourceSame, sourceFailures, sourcePush, sourcePushed, sourceDocs, sourceRecords, evidenceCount, evidenceSize, evidenceOldest, pictureCount, pictureSize, historyKept, auditSent, auditFailures, prunedRows, pruneFailures, backupAge, backupFailures, backupBytes, certificateEnd, reportDelay} {
 		to <- d
 	}
 }
@@ -127,13 +129,15 @@ func (s present) Collect(to chan<- prometheus.Metric) {
 		gauge(activeHazards, float64(active[severity.Severity]), severity.ID)
 	}
 	leases := s.Store.Leases.Held(hazard.At(time.Now()))
-	for _, name := range []string{"poll", "webhooks", "notices", "exposure", "pictures", sweepLease, pruneLease, evidenceLease} {
+	for _, name := range []string{"poll", "webhooks", "notices", "exposure", "pictures", sweepLease, pruneLease, auditLease, evidenceLease} {
 		gauge(leaseHeld, one(leases[name]), name)
 	}
 	s.sourcesTo(to, gauge, now)
 	s.delays.All(func(source string, stage delay.Stage, buckets map[float64]uint64, count uint64, sum float64) {
 		to <- prometheus.MustNewConstHistogram(reportDelay, count, sum, buckets, source, string(stage))
 	})
+	to <- prometheus.MustNewConstMetric(auditSent, prometheus.CounterValue, float64(s.audited.sent.Load()))
+	to <- prometheus.MustNewConstMetric(auditFailures, prometheus.CounterValue, float64(s.audited.failures.Load()))
 	to <- prometheus.MustNewConstMetric(prunedRows, prometheus.CounterValue, float64(s.pruned.history.Load()), string(store.History))
 	to <- prometheus.MustNewConstMetric(prunedRows, prometheus.CounterValue, float64(s.pruned.audit.Load()), string(store.Trail))
 	to <- prometheus.MustNewConstMetric(pruneFailures, prometheus.CounterValue, float64(s.pruned.failures.Load()))

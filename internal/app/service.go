@@ -80,6 +80,7 @@ type Service struct {
 	missing  atomic.Pointer[[]missingKey]
 	moved    atomic.Bool // the store was moved to another database, so this view is out of date
 	pruned   pruneMeasures
+	audited  auditMeasures
 }
 
 // telling are the parts that tell people and programs.
@@ -522,7 +523,7 @@ func (s *Service) run(ctx context.Context) error {
 	looking, working := []func(context.Context) error{s.tail.Run, s.tick}, []func(context.Context) error{}
 	if !s.cfg.Reading {
 		looking = append(looking, s.pass, s.back)
-		working = append(working, s.webhooks.Run, s.notify.Run, s.poller.Run, s.sweep, s.sweepEvidence, s.prune, s.countPeople, s.fetchPictures)
+		working = append(working, s.webhooks.Run, s.notify.Run, s.poller.Run, s.sweep, s.sweepEvidence, s.prune, s.sendAudit, s.countPeople, s.fetchPictures)
 	}
 	for _, part := range looking {
 		parts.Go(func() error { return part(store.Patient(serving)) })

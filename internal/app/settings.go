@@ -74,6 +74,8 @@ type Settings struct {
 	// AddressKey is the file of the key that encrypts the addresses of subscriptions. If empty, the
 	// service creates one in DataDir.
 	AddressKey string
+	// AuditTo is where the audit trail is sent on.
+	AuditTo AuditTo
 	// FactorRoles are the roles whose local users must have a second factor.
 	FactorRoles []auth.Role
 	// Storm is how many messages a subscriber gets per minute before further ones are combined into

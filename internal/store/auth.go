@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
@@ -413,6 +414,53 @@ func (a *Accounts) Trail(ctx context.Context, f auth.TrailFilter) ([]auth.Audit,
 		}
 	}
 	return trail, nil
+}
+
+// metaTrailSent is the id of the last audit row that was sent on.
+const metaTrailSent = "audit sent"
+
+// TrailToSend returns the first audit rows that were not sent on yet, the earliest first. Before anything
+// was, it begins with the rows from now on.
+func (a *Accounts) TrailToSend(ctx context.Context, limit int) (rows []auth.Audit, err error) {
+	text, err := a.readQ.Meta(ctx, metaTrailSent)
+	if none(err) {
+		var last int64
+		if err := a.reads.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM audit`).Scan(&last); err != nil {
+			return nil, storeError(err)
+		}
+		return nil, a.TrailSent(ctx, last)
+	}
+	if err != nil {
+		return nil, storeError(err)
+	}
+	after, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("the last audit row that was sent: %w", err)
+	}
+	found, err := a.reads.QueryContext(ctx, `SELECT id, at_ms, actor, addr, client, action, subject, detail, ok, request FROM audit WHERE id > $1 ORDER BY id LIMIT $2`, after, limit)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	defer found.Close()
+	for found.Next() {
+		var r auth.Audit
+		var addr string
+		if err := found.Scan(&r.ID, &r.At, &r.Actor, &addr, &r.Client, &r.Action, &r.Subject, &r.Detail, &r.OK, &r.Request); err != nil {
+			return nil, storeError(err)
+		}
+		if r.Addr, err = addrOf(addr); err != nil {
+			return nil, fmt.Errorf("stored audit row: %w", err)
+		}
+		rows = append(rows, r)
+	}
+	return rows, storeError(found.Err())
+}
+
+// TrailSent records that the audit rows up to an id were sent on.
+func (a *Accounts) TrailSent(ctx context.Context, id int64) error {
+	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+		return q.SetMeta(ctx, sqlc.SetMetaParams{Name: metaTrailSent, Value: strconv.FormatInt(id, 10)})
+	})
 }
 
 // Purge removes old audit rows in several transactions, so that writers do not wait for a long
