@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/netip"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
@@ -66,7 +67,7 @@ func loadAccounts(ctx context.Context, q *sqlc.Queries) (d auth.Data, damaged []
 	}
 	for _, k := range keys {
 		key := auth.Key{ID: k.ID, Created: hazard.Instant(k.CreatedMs), NotAfter: hazard.Instant(k.NotAfterMs)}
-		if len(k.Seed) != len(key.Seed) {
+		if !usable(k) {
 			damaged = append(damaged, "the signing key "+k.ID)
 			continue
 		}
@@ -201,15 +202,26 @@ func (a *Accounts) CreateOrg(ctx context.Context, o auth.Org, audit auth.Audit) 
 
 func (a *Accounts) AddKey(ctx context.Context, k auth.Key, newest string) error {
 	return a.changed(ctx, nil, func(ctx context.Context, q *sqlc.Queries) error {
-		have, err := q.NewestSigningKey(ctx)
-		if err != nil && !none(err) {
+		keys, err := q.SigningKeys(ctx)
+		if err != nil {
 			return err
+		}
+		have := ""
+		for _, key := range keys {
+			if usable(key) {
+				have = key.ID
+			}
 		}
 		if have != newest {
 			return fmt.Errorf("%w: another key was added", hazard.ErrConflict)
 		}
 		return q.AddSigningKey(ctx, sqlc.AddSigningKeyParams{ID: k.ID, Seed: k.Seed[:], CreatedMs: int64(k.Created), NotAfterMs: int64(k.NotAfter)})
 	})
+}
+
+// usable reports whether a key can sign: its name is a text in each token.
+func usable(k sqlc.SigningKey) bool {
+	return utf8.ValidString(k.ID) && len(k.Seed) == len(auth.Key{}.Seed)
 }
 
 func (a *Accounts) AddReadKey(ctx context.Context, k auth.ReadKey, audit auth.Audit) error {

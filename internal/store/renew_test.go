@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 )
@@ -104,5 +105,27 @@ func TestDamagedSearchTablesStopNoWrite(t *testing.T) {
 				t.Errorf("still damaged: %v", found)
 			}
 		})
+	}
+}
+
+// A signing key whose name is no text any more is left out, and another one takes its place.
+func TestADamagedSigningKeyIsReplaced(t *testing.T) {
+	if postgres.Postgres() {
+		t.Skip("PostgreSQL stores only UTF-8")
+	}
+	s := open(t, t.TempDir())
+	key := func(id string) auth.Key { return auth.Key{ID: id, Created: noon, NotAfter: noon + 1} }
+	if err := s.Accounts.AddKey(t.Context(), key("first"), ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Exec(t.Context(), `UPDATE signing_keys SET id = CAST(x'66e97273' AS TEXT)`); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Accounts.AddKey(t.Context(), key("second"), ""); err != nil {
+		t.Fatal(err)
+	}
+	d, err := s.Accounts.Load(t.Context())
+	if err != nil || len(d.Keys) != 1 || d.Keys[0].ID != "second" {
+		t.Errorf("keys %v, %v", d.Keys, err)
 	}
 }

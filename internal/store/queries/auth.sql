@@ -19,9 +19,6 @@ INSERT INTO organizations (id, acronym, name) VALUES ($1, $2, $3) ON CONFLICT (a
 -- name: SigningKeys :many
 SELECT id, seed, created_ms, not_after_ms FROM signing_keys ORDER BY created_ms, id;
 
--- name: NewestSigningKey :one
-SELECT id FROM signing_keys ORDER BY created_ms DESC, id DESC LIMIT 1;
-
 -- name: AddSigningKey :exec
 INSERT INTO signing_keys (id, seed, created_ms, not_after_ms) VALUES ($1, $2, $3, $4);
 

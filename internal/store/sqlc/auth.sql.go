@@ -290,17 +290,6 @@ func (q *Queries) EndAllSessions(ctx context.Context) error {
 	return err
 }
 
-const newestSigningKey = `-- name: NewestSigningKey :one
-SELECT id FROM signing_keys ORDER BY created_ms DESC, id DESC LIMIT 1
-`
-
-func (q *Queries) NewestSigningKey(ctx context.Context) (string, error) {
-	row := q.db.QueryRowContext(ctx, newestSigningKey)
-	var id string
-	err := row.Scan(&id)
-	return id, err
-}
-
 const noteUse = `-- name: NoteUse :exec
 UPDATE read_keys SET used_ms = $1 WHERE id = $2 AND used_ms < $1
 `
