@@ -37,7 +37,7 @@ var counted = []struct{ name, least string }{
 }
 
 // farAhead is how far a counter is never ahead of the rows: a fork takes a million of numbers.
-const farAhead = 1 << 32
+const farAhead int64 = 1 << 32
 
 // lowestNoticed is the change that anybody was told of last, or else the first one that somebody wants
 // to be told of. Nobody is told twice: the ledger says what they know.
