@@ -9,6 +9,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // most is the maximum number of allocations for a request that is answered from memory.
@@ -52,6 +53,7 @@ func (p *inProcess) fill(n int) {
 }
 
 func TestCostOfAListDoesNotGrowWithIt(t *testing.T) {
+	test.NoRace(t) // whose sync.Pool forgets at random
 	few, many := handle(t), handle(t)
 	few.fill(10)
 	many.fill(2000)
