@@ -45,21 +45,21 @@ func TestThoseWhoMayDecideAreTold(t *testing.T) {
 				}
 			}
 		}
-		id := b.draft("Flood at night", 24*time.Hour)
+		id := b.draft("Flood at night", 3*time.Hour)
 		settle(5 * time.Second)
 		want("made", 0, 1, 0, 1)
 		n := b.net.to("https://bob.example/x")[0].n
 		if n.Kind != message.Drafts || len(n.Drafts) != 1 || n.Drafts[0].Name != "Flood at night" || n.Drafts[0].Author != "ann" || n.Drafts[0].Mine || *n.Drafts[0].People != 1200 || n.Link != base+"/" {
 			t.Errorf("%+v", n)
 		}
-		settle(time.Hour)
+		settle(20 * time.Minute)
 		want("later", 0, 1, 0, 1)
 		if _, err := b.store.Drafts.MarkAgain(t.Context(), id, store.DraftMark{Kind: store.DraftReminded, Who: "ann", At: now()}, now()-1); err != nil {
 			t.Fatal(err)
 		}
 		settle(5 * time.Second)
 		want("reminded", 0, 2, 0, 2)
-		settle(22 * time.Hour)
+		settle(100 * time.Minute)
 		want("an hour before it lapses", 1, 3, 0, 3)
 		if n := b.net.to("https://ann.example/x")[0].n; len(n.Drafts) != 1 || !n.Drafts[0].Mine {
 			t.Errorf("%+v", n)
@@ -69,7 +69,7 @@ func TestThoseWhoMayDecideAreTold(t *testing.T) {
 		want("a short one", 1, 4, 0, 4)
 		settle(2 * time.Minute)
 		want("half of its time", 2, 5, 0, 5)
-		settle(24 * time.Hour)
+		settle(2 * time.Hour)
 		want("all have lapsed", 2, 5, 0, 5)
 
 		b.net.answer("https://bob.example/x", func(channel.Address, message.Notice) error { return errors.New("no network") })
