@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { rounded } from "../geometry";
 import { fold, isFiltering, type Filter } from "../filter";
 import { trust } from "../freshness";
-import { briefOf, severity, type Hazard, type Summary } from "../model";
+import { briefOf, severity, typeName, type Hazard, type Summary } from "../model";
 import { away, moments } from "../order";
 import { byId, lands, language, number, text } from "../words";
 import { local, relative, zoneOf } from "../time";
@@ -139,6 +139,9 @@ function First() {
 
 /** Whether its headline says more than its name. */
 const says = (s: Summary | undefined): s is Summary => s !== undefined && bare(s.headline) !== bare(s.name);
+
+/** Whether its headline says of what type it is, in the reader's language: a name may be in another one. */
+const namesKind = (s: Summary | undefined, h: Hazard): boolean => says(s) && fold(s.headline).includes(fold(typeName(h.type_ID)));
 
 /** An estimate: more than two digits would suggest a precision that it does not have. */
 function PeopleThere({ s }: { s: Summary | undefined }) {
@@ -359,7 +362,7 @@ function Row(
           <ToDo h={h} s={summary} rank={rank} />
           <span class="row-meta">
             <Badge id={h.severity_ID} />
-            {(!says(summary) || h.category_ID === "EXERCISE") && <span class="row-kind">{kindOf(h)}</span>}
+            {(!namesKind(summary, h) || h.category_ID === "EXERCISE") && <span class="row-kind">{kindOf(h)}</span>}
             <Until h={h} />
             <PeopleThere s={summary} />
           </span>
