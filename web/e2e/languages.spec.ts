@@ -97,7 +97,7 @@ test("times are in the device's zone, in UTC, or in that of the hazard", { tag: 
   await page.getByLabel("User name").fill(reader.name);
   await page.getByLabel("Password").fill(reader.password);
   await page.getByRole("button", { name: "Log in" }).click();
-  const start = page.locator(".facts dd").first();
+  const start = page.locator(".facts dt", { hasText: "Start" }).first().locator("+ dd");
   await expect(start).toContainText("15 Jan 2026, 13:00 CET");
   await page.locator(".account .menu-button").click();
   const zones = page.getByLabel("Times in");

@@ -562,8 +562,12 @@ export class Store implements Sink {
     }
   }
 
-  /** Reloads what is shown besides the active list: the past, and the panel's data. */
+  /**
+   * Reloads what is shown besides the active list: the past, and the panel's data. Records that were
+   * read whole are taken for short ones until they are read again: their texts are in another language.
+   */
   reread(): void {
+    this.live.value = new Map([...this.live.peek()].map(([id, h]) => [id, h.brief ? h : { ...h, brief: true as const }]));
     const past = this.past.peek();
     if (past) void this.lookAt(past.at);
     if (this.elsewhere.peek()) {

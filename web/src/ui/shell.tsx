@@ -62,7 +62,7 @@ export function Shell({ logout }: { logout: () => void }) {
       } else if (e.key === "/" && !typing) {
         e.preventDefault();
         if (page.narrow.value) page.sheet.value = "full";
-        document.getElementById("search")?.focus();
+        requestAnimationFrame(() => document.getElementById("search")?.focus()); // it is hidden in half a list
       }
     };
     document.addEventListener("keydown", keys);
