@@ -260,7 +260,7 @@ func TestTextsThatPostgreSQLCannotHold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = d.ExecContext(t.Context(), `INSERT INTO audit (id, at_ms, actor, addr, action, subject, detail, ok) VALUES (1000, 1, $1, '', 'login', $2, '', 0)`, "a\x00b", "c\xffd")
+	_, err = d.ExecContext(t.Context(), `INSERT INTO audit (id, at_ms, actor, addr, action, subject, detail, ok) VALUES (0, 1, $1, '', 'login', $2, '', 0)`, "a\x00b", "c\xffd")
 	if err := errors.Join(err, d.Close()); err != nil {
 		t.Fatal(err)
 	}
