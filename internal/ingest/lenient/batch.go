@@ -2,8 +2,12 @@ package lenient
 
 import (
 	"cmp"
+	"regexp"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 )
@@ -19,6 +23,17 @@ type Batch struct {
 	// event.
 	Events  func(record string, raw []byte) []string
 	rejects source.Rejects
+}
+
+// OneEvent is the Events of sources of which a record is one event with the record's name: a rejected
+// record is about no event if its name has not the form.
+func OneEvent(form *regexp.Regexp) func(string, []byte) []string {
+	return func(record string, _ []byte) []string {
+		if form.MatchString(record) {
+			return []string{record}
+		}
+		return nil
+	}
 }
 
 // Done returns the batch with its rejects.
@@ -132,4 +147,33 @@ func (k Collection) Features(payload []byte, things string, b *Batch, record fun
 		return doc, source.Errorf("features: %s, expected an array", cmp.Or(Excerpt(doc.Head["features"]), "missing"))
 	}
 	return doc, source.Errorf("type: %s, expected FeatureCollection or Feature", cmp.Or(Excerpt(doc.Head["type"]), "missing"))
+}
+
+// Shapes reads the geometries of a FeatureCollection that describes one place. each sees the
+// properties of every feature. A feature that cannot be read is an error, because an incomplete shape
+// would leave people out.
+func Shapes[P any](payload []byte, things string, each func(*P)) ([]geo.Shape, error) {
+	type feature struct {
+		Geometry   jsontext.Value `json:"geometry"`
+		Properties P              `json:"properties"`
+	}
+	var b Batch
+	var shapes []geo.Shape
+	_, err := Collection{}.Features(payload, things, &b, func(where func() string, raw []byte) {
+		f, _ := Read[feature](&b, where, raw)
+		if f == nil {
+			return
+		}
+		s, bad := geo.ParseLoose(f.Geometry)
+		if bad != nil {
+			b.Reject(where, raw, bad.Error())
+			return
+		}
+		shapes = append(shapes, s)
+		each(&f.Properties)
+	})
+	if bad := b.Done().Rejects; err == nil && len(bad) > 0 {
+		err = source.Errorf("%s: %s", bad[0].Record, bad[0].Reason)
+	}
+	return shapes, err
 }

@@ -119,6 +119,17 @@ type Source struct {
 // Kept returns the GeoJSON geometry of a fetched place, or an error if it was never fetched.
 type Kept func(ctx context.Context, code string) (string, error)
 
+// Shape returns the shape of a fetched place, and whether it was fetched and can be read. So Kept is
+// the Places of a source without built-in shapes.
+func (k Kept) Shape(ctx context.Context, code string) (geo.Shape, bool) {
+	text, err := k(ctx, code)
+	if err != nil {
+		return geo.Shape{}, false
+	}
+	s, err := geo.ParseLoose([]byte(text))
+	return s, err == nil
+}
+
 // Places finds the shapes of places that reports only name.
 type Places interface {
 	// Shape returns the shape of a place by code, and whether it is known.

@@ -1,13 +1,10 @@
 package bbk
 
 import (
-	"context"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -141,33 +138,17 @@ func PlaceURL(code string) string {
 // ParsePlace parses the shape of a warning, a FeatureCollection: the place's code, and all its
 // polygons as one geometry. The name is empty.
 func ParsePlace(payload []byte) (code string, geometryGeoJSON []byte, name string, err error) {
-	type feature struct {
-		Geometry   jsontext.Value `json:"geometry"`
-		Properties struct {
-			Warning string `json:"warnId"`
-		} `json:"properties"`
+	type properties struct {
+		Warning string `json:"warnId"`
 	}
-	var b lenient.Batch
-	var shapes []geo.Shape
-	_, err = lenient.Collection{}.Features(payload, "shapes", &b, func(where func() string, raw []byte) {
-		f, _ := lenient.Read[feature](&b, where, raw)
-		if f == nil {
-			return
-		}
-		s, bad := geo.ParseLoose(f.Geometry)
-		if bad != nil {
-			b.Reject(where, raw, bad.Error())
-			return
-		}
-		if shapes = append(shapes, s); code == "" {
-			code = placePrefix + strings.TrimSpace(f.Properties.Warning)
+	shapes, err := lenient.Shapes(payload, "shapes", func(p *properties) {
+		if code == "" {
+			code = placePrefix + strings.TrimSpace(p.Warning)
 		}
 	})
-	switch bad := b.Done().Rejects; {
+	switch {
 	case err != nil:
 		return "", nil, "", err
-	case len(bad) > 0: // an incomplete shape would leave people out
-		return "", nil, "", source.Errorf("%s: %s", bad[0].Record, bad[0].Reason)
 	case len(shapes) == 0 || PlaceURL(code) == "":
 		return "", nil, "", source.Errorf("%d shapes of the warning %s, expected those of one with its name", len(shapes), lenient.ExcerptText(code))
 	}
@@ -176,17 +157,4 @@ func ParsePlace(payload []byte) (code string, geometryGeoJSON []byte, name strin
 		return "", nil, "", source.Errorf("%v", err)
 	}
 	return code, []byte(whole.GeoJSON()), "", nil
-}
-
-// places finds the fetched shapes.
-type places struct{ kept source.Kept }
-
-// Shape returns the shape of the warning with that code, and whether it is known.
-func (p places) Shape(ctx context.Context, code string) (geo.Shape, bool) {
-	text, err := p.kept(ctx, code)
-	if err != nil {
-		return geo.Shape{}, false
-	}
-	s, err := geo.ParseLoose([]byte(text))
-	return s, err == nil
 }

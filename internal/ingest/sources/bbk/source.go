@@ -47,6 +47,6 @@ func Source() source.Source {
 		Lasts:    lasts,
 		Lives:    cap.Lives,
 		PlaceURL: PlaceURL, ParsePlace: ParsePlace, PlaceCodes: "BBK",
-		Places: func(kept source.Kept) source.Places { return places{kept} },
+		Places: func(kept source.Kept) source.Places { return kept },
 	}
 }

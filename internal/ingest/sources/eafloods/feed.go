@@ -1,7 +1,6 @@
 package eafloods
 
 import (
-	"context"
 	"maps"
 	"regexp"
 	"slices"
@@ -52,13 +51,8 @@ func (f *flood) code() string {
 // records before the error are good.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	b := lenient.Batch{
-		ID: func(raw []byte) string { return lenient.Word(lenient.Member(raw, "floodAreaID")) },
-		Events: func(record string, _ []byte) []string {
-			if codeForm.MatchString(record) {
-				return []string{record}
-			}
-			return nil
-		},
+		ID:     func(raw []byte) string { return lenient.Word(lenient.Member(raw, "floodAreaID")) },
+		Events: lenient.OneEvent(codeForm),
 	}
 	doc, err := lenient.Collection{Want: "flood warnings", Lists: []string{"items"}, Heads: lenient.Complaints}.Read(payload, func(where func() string, raw []byte) {
 		lenient.Record(&b, where, raw, func(f *flood) (*hazard.Report, string) { return f.report(now) })
@@ -86,25 +80,9 @@ func PlaceURL(code string) string {
 // one geometry, and the name of the area. The area's code is the property that has its form: which
 // one it is (FWS_TACODE, fwdCode, notation) differs between the agency's data sets.
 func ParsePlace(payload []byte) (code string, geometryGeoJSON []byte, name string, err error) {
-	type feature struct {
-		Geometry   jsontext.Value            `json:"geometry"`
-		Properties map[string]jsontext.Value `json:"properties"`
-	}
-	var b lenient.Batch
-	var shapes []geo.Shape
-	_, err = lenient.Collection{}.Features(payload, "flood areas", &b, func(where func() string, raw []byte) {
-		f, _ := lenient.Read[feature](&b, where, raw)
-		if f == nil {
-			return
-		}
-		s, bad := geo.ParseLoose(f.Geometry)
-		if bad != nil {
-			b.Reject(where, raw, bad.Error())
-			return
-		}
-		shapes = append(shapes, s)
-		for _, member := range slices.Sorted(maps.Keys(f.Properties)) {
-			word := strings.TrimSpace(lenient.Word(f.Properties[member]))
+	shapes, err := lenient.Shapes(payload, "flood areas", func(p *map[string]jsontext.Value) {
+		for _, member := range slices.Sorted(maps.Keys(*p)) {
+			word := strings.TrimSpace(lenient.Word((*p)[member]))
 			switch {
 			case code == "" && codeForm.MatchString(word):
 				code = placePrefix + word
@@ -113,11 +91,9 @@ func ParsePlace(payload []byte) (code string, geometryGeoJSON []byte, name strin
 			}
 		}
 	})
-	switch bad := b.Done().Rejects; {
+	switch {
 	case err != nil:
 		return "", nil, "", err
-	case len(bad) > 0: // an incomplete shape would leave people out
-		return "", nil, "", source.Errorf("%s: %s", bad[0].Record, bad[0].Reason)
 	case len(shapes) == 0 || code == "":
 		return "", nil, "", source.Errorf("%d shapes of the flood area %s, expected those of one with its code", len(shapes), lenient.ExcerptText(code))
 	}
@@ -126,17 +102,4 @@ func ParsePlace(payload []byte) (code string, geometryGeoJSON []byte, name strin
 		return "", nil, "", source.Errorf("%v", err)
 	}
 	return code, []byte(whole.GeoJSON()), name, nil
-}
-
-// places finds the fetched shapes.
-type places struct{ kept source.Kept }
-
-// Shape returns the shape of the flood area with that code, and whether it is known.
-func (p places) Shape(ctx context.Context, code string) (geo.Shape, bool) {
-	text, err := p.kept(ctx, code)
-	if err != nil {
-		return geo.Shape{}, false
-	}
-	s, err := geo.ParseLoose([]byte(text))
-	return s, err == nil
 }

@@ -30,7 +30,7 @@ func Source() source.Source {
 		Lists: source.Lists{InForce: source.Yes, Complete: source.Yes, Identity: "code of the flood area", NoEnd: "until level 4, or until it leaves the list",
 			Cite: "https://environment.data.gov.uk/flood-monitoring/doc/reference: floods are all current warnings and alerts; level 4 is shown for a day"},
 		PlaceURL: PlaceURL, ParsePlace: ParsePlace, PlaceCodes: "EA",
-		Places: func(kept source.Kept) source.Places { return places{kept} },
+		Places: func(kept source.Kept) source.Places { return kept },
 	}
 }
 

@@ -69,12 +69,7 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 		ID: func(raw []byte) string {
 			return number(lenient.Word(lenient.Member(lenient.Member(raw, "properties"), "guid")))
 		},
-		Events: func(record string, _ []byte) []string {
-			if idForm.MatchString(record) {
-				return []string{record}
-			}
-			return nil
-		},
+		Events: lenient.OneEvent(idForm),
 	}
 	doc, err := lenient.Collection{}.Features(payload, "incidents", &b, func(where func() string, raw []byte) {
 		lenient.Record(&b, where, raw, func(f *feature) (*hazard.Report, string) { return f.report(now) })

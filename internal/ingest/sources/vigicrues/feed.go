@@ -41,12 +41,7 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 		ID: func(raw []byte) string {
 			return code(lenient.Word(lenient.Member(lenient.Member(raw, "properties"), "CdEntCru")))
 		},
-		Events: func(record string, _ []byte) []string {
-			if codeForm.MatchString(record) {
-				return []string{record}
-			}
-			return nil
-		},
+		Events: lenient.OneEvent(codeForm),
 	}
 	doc, err := lenient.Collection{}.Features(payload, "river stretches", &b, func(where func() string, raw []byte) {
 		lenient.Record(&b, where, raw, func(f *feature) (*hazard.Report, string) { return f.report(now) })
