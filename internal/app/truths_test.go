@@ -48,14 +48,29 @@ type lasting struct {
 	until map[string]time.Time
 }
 
-func newLasting() *lasting { return &lasting{map[string]fact{}, map[string]time.Time{}} }
-
 func (l *lasting) set(key string, f fact, until time.Time) { l.facts[key], l.until[key] = f, until }
 
 // at returns what goes on.
 func (l *lasting) at(at time.Time) map[string]fact {
 	maps.DeleteFunc(l.facts, func(key string, _ fact) bool { return !l.until[key].After(at) })
 	return maps.Clone(l.facts)
+}
+
+// lasts is the truth of a source whose events go on for some time after a list told of them. read takes
+// over what a list in JSON says.
+func lasts[L any](read func(t *testing.T, known *lasting, list L, at time.Time)) truth {
+	known := &lasting{map[string]fact{}, map[string]time.Time{}}
+	return func(t *testing.T, payload []byte, at time.Time) map[string]fact {
+		t.Helper()
+		if payload != nil {
+			var list L
+			if err := json.Unmarshal(payload, &list); err != nil {
+				t.Fatal(err)
+			}
+			read(t, known, list, at)
+		}
+		return known.at(at)
+	}
 }
 
 // usgsList is a summary of the USGS. Features are kept as they are.
@@ -114,25 +129,17 @@ func quakeLists(t *testing.T) (all []snapshot) {
 // quakesOfTheUSGS reads summaries of the USGS. An earthquake counts from M 4.5, from intensity IV, or
 // with a color of PAGER, for a day; one of level WARNING for three.
 func quakesOfTheUSGS() truth {
-	known := newLasting()
-	return func(t *testing.T, payload []byte, at time.Time) map[string]fact {
-		t.Helper()
-		if payload == nil {
-			return known.at(at)
-		}
-		var list struct {
-			Features []struct {
-				ID         string
-				Properties struct {
-					Mag, MMI, Time      number
-					Alert, Type, Status string
-				}
-				Geometry struct{ Coordinates []number }
+	type lists struct {
+		Features []struct {
+			ID         string
+			Properties struct {
+				Mag, MMI, Time      number
+				Alert, Type, Status string
 			}
+			Geometry struct{ Coordinates []number }
 		}
-		if err := json.Unmarshal(payload, &list); err != nil {
-			t.Fatal(err)
-		}
+	}
+	return lasts(func(t *testing.T, known *lasting, list lists, at time.Time) {
 		for _, f := range list.Features {
 			p, start, c := f.Properties, f.Properties.Time.ms(), f.Geometry.Coordinates
 			if p.Type != "earthquake" {
@@ -150,8 +157,7 @@ func quakesOfTheUSGS() truth {
 				known.set(f.ID, fact{start: start, level: level, point: [2]float64{c[0].v, c[1].v}}, start.Add(life))
 			}
 		}
-		return known.at(at)
-	}
+	})
 }
 
 // quakeLevel is the level of an earthquake by its magnitude, intensity, depth and color of PAGER; empty
@@ -183,20 +189,12 @@ func quakeLevel(magnitude, intensity number, deep bool, pager string) string {
 // quakesOfBMKG reads the list of earthquakes of M 5 and more of BMKG. A tsunami is possible for six
 // hours, unless it is taken back.
 func quakesOfBMKG() truth {
-	known := newLasting()
-	return func(t *testing.T, payload []byte, at time.Time) map[string]fact {
-		t.Helper()
-		if payload == nil {
-			return known.at(at)
+	type lists struct {
+		Infogempa struct {
+			Gempa []struct{ DateTime, Coordinates, Magnitude, Kedalaman, Potensi string }
 		}
-		var list struct {
-			Infogempa struct {
-				Gempa []struct{ DateTime, Coordinates, Magnitude, Kedalaman, Potensi string }
-			}
-		}
-		if err := json.Unmarshal(payload, &list); err != nil {
-			t.Fatal(err)
-		}
+	}
+	return lasts(func(t *testing.T, known *lasting, list lists, at time.Time) {
 		for _, g := range list.Infogempa.Gempa {
 			start, err := time.Parse(time.RFC3339, g.DateTime)
 			magnitude, errM := strconv.ParseFloat(g.Magnitude, 64)
@@ -219,28 +217,19 @@ func quakesOfBMKG() truth {
 				delete(known.facts, "tsunami-"+key)
 			}
 		}
-		return known.at(at)
-	}
+	})
 }
 
 // firesOfTheNIFC reads the lists of incidents and of perimeters. A fire counts for a week after its last
 // change, unless it is out, controlled or contained. What was discovered more than a year before its last
 // change is held for an editor.
 func firesOfTheNIFC() truth {
-	known := newLasting()
-	return func(t *testing.T, payload []byte, at time.Time) map[string]fact {
-		t.Helper()
-		if payload == nil {
-			return known.at(at)
+	type lists struct {
+		Features []struct {
+			Properties map[string]json.RawMessage
 		}
-		var list struct {
-			Features []struct {
-				Properties map[string]json.RawMessage
-			}
-		}
-		if err := json.Unmarshal(payload, &list); err != nil {
-			t.Fatal(err)
-		}
+	}
+	return lasts(func(t *testing.T, known *lasting, list lists, at time.Time) {
 		for _, f := range list.Features {
 			text := func(name string) (s string) {
 				_ = json.Unmarshal(cmpRaw(f.Properties["attr_"+name], f.Properties[name]), &s)
@@ -267,8 +256,7 @@ func firesOfTheNIFC() truth {
 			}
 			known.set(key, fact{start: start}, changed.Add(7*day))
 		}
-		return known.at(at)
-	}
+	})
 }
 
 // cmpRaw returns the first JSON value that is present.
@@ -300,29 +288,21 @@ var disasterLives = map[string]time.Duration{"EQ": day, "TC": day, "FL": 4 * day
 
 // disastersOfGDACS reads lists of events of GDACS.
 func disastersOfGDACS() truth {
-	known := newLasting()
-	return func(t *testing.T, payload []byte, at time.Time) map[string]fact {
-		t.Helper()
-		if payload == nil {
-			return known.at(at)
-		}
-		var list struct {
-			Features []struct {
-				Properties struct {
-					EventType, FromDate, ToDate, DateModified, IsCurrent, AlertLevel, EpisodeAlertLevel, Class string
-					AlertLevelEpisode                                                                          string // in gdacs.geojson, as is Severity
-					EventID, Severity                                                                          number
-					SeverityData                                                                               struct {
-						Severity     number
-						SeverityText string
-					}
+	type lists struct {
+		Features []struct {
+			Properties struct {
+				EventType, FromDate, ToDate, DateModified, IsCurrent, AlertLevel, EpisodeAlertLevel, Class string
+				AlertLevelEpisode                                                                          string // in gdacs.geojson, as is Severity
+				EventID, Severity                                                                          number
+				SeverityData                                                                               struct {
+					Severity     number
+					SeverityText string
 				}
-				Geometry struct{ Coordinates json.RawMessage }
 			}
+			Geometry struct{ Coordinates json.RawMessage }
 		}
-		if err := json.Unmarshal(payload, &list); err != nil {
-			t.Fatal(err)
-		}
+	}
+	return lasts(func(t *testing.T, known *lasting, list lists, at time.Time) {
 		for _, f := range list.Features {
 			p := f.Properties
 			if !p.EventID.ok || p.Class != "" && p.Class != "Point_Centroid" {
@@ -364,8 +344,7 @@ func disastersOfGDACS() truth {
 			}
 			known.set(fmt.Sprintf("%s%.0f", p.EventType, p.EventID.v), fact{start: from, level: level}, until)
 		}
-		return known.at(at)
-	}
+	})
 }
 
 // stormLevelOf is the higher of the level by the color and that by the words for the wind.

@@ -181,7 +181,11 @@ func sampleOfEachKind(t *testing.T, data, receiver string, alter func(*app.Confi
 		t.Fatalf("keys: %d %s", a.Status, a.Body)
 	}
 	s.settle(1)
-	time.Sleep(time.Second) // until the notices of what was made are recorded
+	eventually(s.t, "the notices of what was made are recorded", func() bool {
+		last, err := s.Store.Log.Last(s.t.Context())
+		noticed, err2 := s.Store.Notices.Noticed(s.t.Context())
+		return errors.Join(err, err2) == nil && noticed >= last
+	})
 	return listed(t, s.do("root", "GET", "/hazards/active", nil))
 }
 

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -9,6 +10,26 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 )
+
+// openDamaged returns a store with one flood that was damaged by a statement while it was closed.
+func openDamaged(t *testing.T, damage string) *store.Store {
+	t.Helper()
+	dir := t.TempDir()
+	name := postgres.Database(t, dir, "")
+	s, err := store.Open(t.Context(), dir, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	save(t, s, flood("before"))
+	if err := errors.Join(s.Exec(t.Context(), damage), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = store.Open(t.Context(), dir, name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
 
 // Rows that others imply are made again when the store is opened: it can be written as before.
 func TestRowsThatOthersImplyAreMadeAgain(t *testing.T) {
@@ -31,23 +52,7 @@ func TestRowsThatOthersImplyAreMadeAgain(t *testing.T) {
 		`UPDATE schema_version SET version = 1 WHERE version = (SELECT max(version) FROM schema_version)`,
 	} {
 		t.Run(damage, func(t *testing.T) {
-			dir := t.TempDir()
-			name := postgres.Database(t, dir, "")
-			s, err := store.Open(t.Context(), dir, name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			save(t, s, flood("before"))
-			if err := s.Exec(t.Context(), damage); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if s, err = store.Open(t.Context(), dir, name); err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
+			s := openDamaged(t, damage)
 			save(t, s, flood("after"))
 			changes := since(t, s, 0)
 			if len(changes) != 2 || changes[1].Hazard.Name != "after" || changes[1].Number != 2 {
@@ -72,22 +77,7 @@ func TestDamagedSearchTablesStopNoWrite(t *testing.T) {
 		`UPDATE hazard_words_data SET id = id + 1 WHERE id = 10`,
 	} {
 		t.Run(damage, func(t *testing.T) {
-			dir := t.TempDir()
-			s, err := store.Open(t.Context(), dir, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			save(t, s, flood("before"))
-			if err := s.Exec(t.Context(), damage); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if s, err = store.Open(t.Context(), dir, ""); err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
+			s := openDamaged(t, damage)
 			save(t, s, flood("after"))
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
