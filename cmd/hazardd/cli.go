@@ -122,7 +122,7 @@ func grammar(cli *commandLine, more ...kong.Option) (*kong.Kong, error) {
 const variablePrefix = "HAZARDD_"
 
 // fillDefaults gives each setting that has ${NAME} as its default the value of that name. As
-// variables of kong they would be looked for anew for each flag of each command, which took a third
+// variables of kong they would be looked for again for each flag of each command, which took a fifth
 // of the time in which a command runs.
 func fillDefaults(k *kong.Kong) error {
 	values := map[string]string{}

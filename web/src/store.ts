@@ -567,7 +567,7 @@ export class Store implements Sink {
    * read whole are taken for short ones until they are read again: their texts are in another language.
    */
   reread(): void {
-    this.live.value = new Map([...this.live.peek()].map(([id, h]) => [id, h.brief ? h : { ...h, brief: true as const }]));
+    if (this.loaded.peek()) this.live.value = new Map([...this.live.peek()].map(([id, h]) => [id, h.brief ? h : { ...h, brief: true as const }]));
     const past = this.past.peek();
     if (past) void this.lookAt(past.at);
     if (this.elsewhere.peek()) {
