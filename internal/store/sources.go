@@ -343,7 +343,7 @@ func decodeVerdicts(rows []sqlc.Parted, err error) (Verdicts, error) {
 }
 
 // Of reads the latest report of each part of an event. A stripped part only has its Part,
-// Version, Start and Places, and Begun, Ended and Renewed if they were known.
+// Version, Start and Places, its end, and Begun and Renewed if they were known.
 func (t *TxReports) Of(source, event string) ([]hazard.Report, error) {
 	reports, _, err := readReports(t.ctx, t.q, source, event)
 	return reports, err
@@ -370,7 +370,7 @@ func readReports(ctx context.Context, q *sqlc.Queries, source, event string) ([]
 		}
 		if had := &reports[i]; had.Name == "" {
 			reports[i] = hazard.Report{Source: source, Key: event, Part: r.Part, Version: r.Version, Start: hazard.Instant(r.StartMs), Places: strings.Fields(r.Places),
-				Begun: had.Begun, Ended: had.Ended, Renewed: had.Renewed, Kept: had.Kept}
+				Begun: had.Begun, Open: had.Open, End: had.End, Ended: had.Ended, EndedAt: had.EndedAt, Renewed: had.Renewed, Kept: had.Kept}
 		}
 	}
 	return reports, receipts, nil
@@ -395,16 +395,28 @@ func (t *TxReports) Save(event string, r *hazard.Report, payload string) error {
 }
 
 // Strip removes the content of a superseded part, except which places it covered, when it said that
-// it began, and until when a list named it: a later report of the part that does not tell keeps that.
+// it began, when it ends, and until when a list named it: a later report of the part that does not
+// tell keeps that.
 func (t *TxReports) Strip(event string, r *hazard.Report) error {
-	body := []byte{}
-	if r.Renewed != nil || r.Begun != nil || r.Ended != "" {
-		stripped := hazard.Report{Source: r.Source, Key: r.Key, Severity: hazard.Information, Begun: r.Begun, Ended: r.Ended, Renewed: r.Renewed}
-		stripped.Kept.Renewed = r.Kept.Renewed
-		var err error
-		if body, err = json.Marshal(&stripped); err != nil {
-			return fmt.Errorf("report %s:%s: %w", r.Source, r.Key, err)
-		}
+	left := struct {
+		Begun   []hazard.Began   `json:"begun,omitempty"`
+		Open    bool             `json:"open,omitzero"`
+		End     *hazard.Instant  `json:"end,omitzero"`
+		Ended   hazard.EndReason `json:"ended,omitzero"`
+		EndedAt *hazard.Instant  `json:"ended_at,omitzero"`
+		Renewed *hazard.Instant  `json:"renewed,omitzero"`
+		Kept    hazard.Kept      `json:"kept,omitzero"`
+	}{Begun: r.Begun, Ended: r.Ended, EndedAt: r.EndedAt, Renewed: r.Renewed, Kept: hazard.Kept{Renewed: r.Kept.Renewed}}
+	switch {
+	case r.Ended != "":
+	case r.Open:
+		left.Open = true
+	default:
+		left.End = new(r.OverAt())
+	}
+	body, err := json.Marshal(&left)
+	if err != nil {
+		return fmt.Errorf("report %s:%s: %w", r.Source, r.Key, err)
 	}
 	return t.q.StripReport(t.ctx, sqlc.StripReportParams{Source: r.Source, Event: event, Part: r.Part, Body: string(body)})
 }

@@ -141,6 +141,36 @@ func TestShapesLeaveWithTheirEvent(t *testing.T) {
 	}
 }
 
+// A drawing alone does not compare events again: what its event was when it was last reported decides
+// which hazard it belongs to, even if one of its messages has run out since.
+func TestADrawingMovesNoEvent(t *testing.T) {
+	d := newDesk(t)
+	const hours, days = 60 * minute, 24 * 60 * minute
+	eruption := with(reportOf("gvp", "b", hazard.Volcano, noon, 1, 2), func(r *hazard.Report) { r.Part, r.End = "weekly", new(noon+10*days) })
+	storm := with(reportOf("gvp", "b", hazard.Tornado, noon+hours, 1, 2), func(r *hazard.Report) {
+		r.Part, r.Places, r.End = "other", []string{"X"}, new(noon+2*hours)
+	})
+	d.takeEach(noon, reportOf("gdacs", "a", hazard.Volcano, noon, 1, 2))
+	d.takeEach(noon, eruption)
+	d.takeEach(noon+hours, storm)
+	want := []string{"gdacs:a", "gvp:b"}
+	if got := d.together(); !slices.Equal(got, want) {
+		t.Fatalf("as a storm it is in %q, want %q", got, want)
+	}
+	d.passUntil(noon + days)
+	d.draw("gvp", noon+days, cone("b", 1, "drawn"), eruption)
+	if got := d.together(); !slices.Equal(got, want) {
+		t.Errorf("a drawing moved it: %q, want %q", got, want)
+	}
+	if got := d.labels("gvp", "b"); !slices.Equal(got, []string{"drawn"}) {
+		t.Errorf("it has %q", got)
+	}
+	d.takeEach(noon+days, with(eruption, func(r *hazard.Report) { r.Version, r.Name = r.Version+1, "Eruption" }))
+	if got := d.together(); !slices.Equal(got, []string{"gdacs:a gvp:b"}) {
+		t.Errorf("a report compares it again: %q", got)
+	}
+}
+
 // A reused number means the new event, so a drawing under it belongs to that event.
 func TestADrawingIsOfTheLatestEventOfItsName(t *testing.T) {
 	d := newDesk(t)

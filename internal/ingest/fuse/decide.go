@@ -47,6 +47,8 @@ type decision struct {
 	changed bool            // a part, or a name, changed
 	shapes  []hazard.ShapesRef
 	drew    bool // the drawings changed
+	// compare means that the event is compared with others: it is new, or its reports or names changed.
+	compare bool
 	// state is the present state of the event, and slight means that it creates no hazard by itself.
 	// Both are unset if nothing is known of it, or if nothing changed.
 	state  hazard.EventState
@@ -78,14 +80,15 @@ func decide(e *event, now hazard.Instant, opts Options) (d decision) {
 	}
 	d.shapes = mergeShapes(e.shapes, e.drawings)
 	d.drew = !slices.Equal(d.shapes, e.shapes)
-	news := d.changed || d.drew || e.renamed || opts.Again
-	if e.inHazard && !news && e.active {
+	d.compare = !e.inHazard || d.changed || e.renamed || opts.Again
+	news := d.compare || d.drew
+	if !news && e.active {
 		d.outcome = unchanged
 		return d
 	}
 	d.state = hazard.Derive(d.parts, now)
 	// What is repeated and is not past its end goes on, though a wrong clock has ended it.
-	if e.inHazard && !news && (d.state.Ended != "" || d.state.Over() <= now) {
+	if !news && (d.state.Ended != "" || d.state.Over() <= now) {
 		d.outcome = unchanged
 		return d
 	}

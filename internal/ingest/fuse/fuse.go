@@ -330,13 +330,20 @@ func (w *writer) edit(event string, hazardID int64, change func(parts []hazard.R
 	change(changed, w.now)
 	for i := range parts {
 		p := &parts[i]
-		if p.Name == "" || sameReport(p, &changed[i]) {
+		switch {
+		case sameReport(p, &changed[i]):
+			continue
+		case p.Name != "":
+			err = w.tx.Reports.Save(event, &changed[i], "")
+		case changed[i].Lapsed(): // nothing else matters of what was superseded
+			err = w.tx.Reports.Strip(event, &changed[i])
+		default:
 			continue
 		}
-		*p = changed[i]
-		if err := w.tx.Reports.Save(event, p, ""); err != nil {
+		if err != nil {
 			return err
 		}
+		*p = changed[i]
 	}
 	// Compare other events with the event as it is now.
 	if e, ok, err := w.tx.Events.Find(store.EventName{Source: w.src, Key: event}); err != nil {

@@ -56,6 +56,33 @@ func (d *desk) together() []string {
 
 const hourAgo = noon - 3_600_000
 
+// A hazard that another server passes on keeps its UUID here when it leaves a hazard that it had
+// joined, whichever of the two says that they are not one.
+func TestWhatIsPassedOnKeepsItsUUIDWhenItLeaves(t *testing.T) {
+	id := hazard.EventUUID("elsewhere", "1")
+	relayed := func(version hazard.Instant, called string) hazard.Report {
+		return with(reportOf("mirrored", id.String(), hazard.Cyclone, hourAgo, 1, 2), func(r *hazard.Report) {
+			r.UUID, r.Relayed, r.Called, r.Version = id, true, called, int64(version)
+		})
+	}
+	named := func(version hazard.Instant, called string) hazard.Report {
+		return with(reportOf("nhc", "b", hazard.Cyclone, hourAgo, 1, 2), func(r *hazard.Report) { r.Called, r.Version = called, int64(version) })
+	}
+	for name, last := range map[string]hazard.Report{"by its own word": relayed(noon+minute, "Oscar"), "by the other's": named(noon+minute, "Oscar")} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.takeEach(noon, named(noon, "Dolphin"), relayed(noon, "Dolphin"))
+			if got := d.together(); len(got) != 1 {
+				t.Fatalf("hazards %q, want one", got)
+			}
+			d.takeEach(noon+minute, last)
+			if got := d.event("mirrored", id.String()).UUID; got != id {
+				t.Errorf("UUID %s, want %s", got, id)
+			}
+		})
+	}
+}
+
 func TestEventsOfDifferentSourcesAreOneHazardByTheRuleOfTheirType(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

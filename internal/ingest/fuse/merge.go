@@ -396,7 +396,7 @@ func (w *writer) alone(e *store.Event) (int64, error) {
 	own, _, errS := w.stateOf(e.Name())
 	own.Shapes = shown(e.Shapes)
 	left, errL := w.tx.Hazard(e.HazardID)
-	id, errF := w.freeUUID(uuid.Nil, e.Source, e.Key)
+	id, errF := w.freeUUID(own.Head.UUID, e.Source, e.Key)
 	if err := errors.Join(errS, errL, errF); err != nil {
 		return 0, err
 	}

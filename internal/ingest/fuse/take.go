@@ -45,9 +45,11 @@ func (w *writer) take(g *group) error {
 	case ignored:
 		return w.ignore(g, &d)
 	}
-	at, err := w.join(g, before, &d)
-	if err != nil {
-		return err
+	at := spot{hazardID: stored.HazardID, why: stored.Joined}
+	if d.compare {
+		if at, err = w.join(g, before, &d); err != nil {
+			return err
+		}
 	}
 	if at.hazardID == 0 && d.slight {
 		return w.ignore(g, &d)
@@ -281,10 +283,12 @@ func sample(words []string) string {
 // remember stores the event's names and the data for comparisons, and removes superseded reports.
 func (w *writer) remember(g *group, h *hazard.Hazard, d *decision, joined string, isNew bool) error {
 	own, parts := &d.state, d.parts
-	e := w.event(own, h.ID)
-	e.Joined = joined
-	if err := w.tx.Events.Save(e); err != nil {
-		return err
+	if d.compare {
+		e := w.event(own, h.ID)
+		e.Joined = joined
+		if err := w.tx.Events.Save(e); err != nil {
+			return err
+		}
 	}
 	for _, key := range append(g.keys, g.event) {
 		if err := w.tx.Events.AddKey(w.src, key, g.event); err != nil {

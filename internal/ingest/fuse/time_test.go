@@ -122,6 +122,26 @@ func TestWhatRanOutIsNotWithdrawn(t *testing.T) {
 	}
 }
 
+// What lapses, lapses with the messages that others had superseded: a newer report of one of them that
+// does not renew the event does not reopen it.
+func TestALapseIsOfSupersededMessagesToo(t *testing.T) {
+	d := newDesk(t)
+	part := func(name string, version hazard.Instant, end *hazard.Instant, places ...string) hazard.Report {
+		return flood(version, func(r *hazard.Report) { r.Part, r.Places, r.End = name, places, end })
+	}
+	d.apply("cap", noon, live, part("new", noon+2*minute, new(noon+60*minute), "A", "B"), part("old", noon+1, new(noon+60*minute), "A"), part("open", noon+2, nil, "B"))
+	at := noon + 10*minute
+	if _, err := d.intake.Withdraw(t.Context(), "cap", "a", nil, hazard.EndExpired, at); err != nil {
+		t.Fatal(err)
+	}
+	for _, again := range []string{"old", "open"} {
+		d.apply("cap", at+minute, live, part(again, at, new(noon+90*minute), "A", "B"))
+		if h := d.event("cap", "a"); h.Status != hazard.Expired || h.End != at {
+			t.Errorf("%s again: %s, ends at %s, want its end at %s", again, h.Status, h.End, at)
+		}
+	}
+}
+
 // An end announced by a source is recorded with the source's reason when its time comes.
 func TestAnEndThatWasAnnouncedKeepsItsReason(t *testing.T) {
 	d := newDesk(t)

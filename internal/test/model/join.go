@@ -283,7 +283,7 @@ func (w *World) former(e *event) *Hazard {
 
 func (w *World) newHazard(e *event) *Hazard {
 	h := &Hazard{UUID: hazard.EventUUID(e.Source, e.Key), source: e.Source, org: hazard.NoOrg, made: w.now, creator: e.heard.head.Creator, drill: e.drill, first: e.heard}
-	if id := e.heard.head.UUID; id != uuid.Nil && e.hazard == nil && !slices.ContainsFunc(w.Hazards, func(o *Hazard) bool { return o.UUID == id }) {
+	if id := e.heard.head.UUID; id != uuid.Nil && !slices.ContainsFunc(w.Hazards, func(o *Hazard) bool { return o.UUID == id }) {
 		h.UUID = id
 	}
 	for n := 2; slices.ContainsFunc(w.Hazards, func(o *Hazard) bool { return o.UUID == h.UUID }); n++ {
