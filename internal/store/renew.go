@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,7 +15,8 @@ import (
 )
 
 // Some rows of a store say what its other rows show as well: the counters, and the names in meta. One
-// that is damaged would stop every write, or the start. So Open makes them again.
+// that is damaged would stop every write, or the start. So Open makes them again. It also sets back positions
+// that lie beyond the end of the log.
 
 // counted are the counters, each with a query for the least value that the other rows allow. A version
 // has none: others compare it with the value that they saw last.
@@ -86,7 +88,10 @@ func (s *core) renew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.mendAll(ctx, append(mends, more...))
+	if err := s.mendAll(ctx, append(mends, more...)); err != nil {
+		return err
+	}
+	return s.renewPositions(ctx)
 }
 
 // renewMeta does what renew does for the names in meta.
@@ -144,4 +149,69 @@ func (s *core) mendAll(ctx context.Context, mends []transaction) error {
 		return errors.Join(fmt.Errorf("make damaged rows again: %w", storeError(err)), rollback(tx))
 	}
 	return nil
+}
+
+// positions are up to where somebody has read or been told. One beyond the end would keep back what
+// follows without a word, and so would a row that says it was removed but has its text. safe tells
+// again rather than never: a webhook without deliveries is told of the last three days.
+var positions = []struct{ table, column, impossible, safe string }{
+	{"webhooks", "told_n", outside("told_n", "change"), `coalesce((SELECT max(d.n) FROM deliveries d WHERE d.webhook = webhooks.id AND d.n <= ` + valueOf("change") + `),
+		(SELECT max(c.n) FROM changes c WHERE c.at_ms < (SELECT at_ms FROM changes ORDER BY n DESC LIMIT 1) - 259200000), 0)`},
+	{"subscriptions", "since_n", outside("since_n", "change"), valueOf("noticed")},
+	{"subscriptions", "version", outside("version", "subscription"), valueOf("subscription")},
+	{"subscriptions", "removed", `removed AND body <> ''`, `false`},
+}
+
+func valueOf(counter string) string {
+	return `(SELECT value FROM counters WHERE name = '` + counter + `')`
+}
+
+func outside(column, counter string) string {
+	return `(` + column + ` < 0 OR ` + column + ` > ` + valueOf(counter) + `)`
+}
+
+// renewPositions sets positions that cannot be right to safe ones, and notes whose they were. It only
+// writes if there are any.
+func (s *core) renewPositions(ctx context.Context) error {
+	for _, p := range positions {
+		found, err := s.idsWhere(ctx, p.table, p.impossible)
+		if errors.Is(err, errPage) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("compare %s of %s: %w", p.column, p.table, err)
+		}
+		for _, id := range found {
+			what := fmt.Sprintf("%s of %s in the table %s", p.column, id, p.table)
+			s.store.Quarantine.note(what, fmt.Errorf("%w. It was set back, and what follows is told, again if need be", &DamagedError{what}))
+		}
+		if len(found) == 0 {
+			continue
+		}
+		err = s.mendAll(ctx, []transaction{func(ctx context.Context, tx *sql.Tx, _ *sqlc.Queries) error {
+			_, err := tx.ExecContext(ctx, `UPDATE `+p.table+` SET `+p.column+` = `+p.safe+` WHERE `+p.impossible)
+			return err
+		}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// idsWhere returns the ids of the rows of a table that fulfill a condition.
+func (s *core) idsWhere(ctx context.Context, table, condition string) (ids []string, err error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT id FROM `+table+` WHERE `+condition)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, storeError(err)
+		}
+		ids = append(ids, strings.ToValidUTF8(id, "�"))
+	}
+	return ids, storeError(rows.Err())
 }

@@ -119,3 +119,74 @@ func TestADamagedSigningKeyIsReplaced(t *testing.T) {
 		t.Errorf("keys %v, %v", d.Keys, err)
 	}
 }
+
+// A position beyond the end of the log, or a subscription that says it was removed but was not, would
+// silence its owner: it is named, and set back so that what follows is told.
+func TestPositionsBeyondTheLogAreSetBack(t *testing.T) {
+	dir := t.TempDir()
+	name := postgres.Database(t, dir, "")
+	s, err := store.Open(t.Context(), dir, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := func(id string) {
+		t.Helper()
+		err := errors.Join(
+			s.Webhooks.Add(t.Context(), store.Webhook{ID: "webhook " + id, Body: []byte("{}")}, auth.Audit{}),
+			s.Subscriptions.Add(t.Context(), []store.Subscription{{ID: "subscription " + id, Body: []byte("{}")}}, nil, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	save(t, s, flood("one"))
+	for _, id := range []string{"sound", "ahead", "below", "delivered", "removed"} {
+		add(id)
+	}
+	save(t, s, flood("two"))
+	save(t, s, flood("three"))
+	err = errors.Join(s.Notices.Add(t.Context(), nil, 2), s.Webhooks.AddDeliveries(t.Context(), []store.Delivery{{Webhook: "webhook delivered", HazardID: 2, Change: 2}}, nil, noon))
+	for _, damage := range []string{
+		`UPDATE webhooks SET told_n = told_n + 140737488355328 WHERE id IN ('webhook ahead', 'webhook delivered')`,
+		`UPDATE webhooks SET told_n = -5 WHERE id = 'webhook below'`,
+		`UPDATE subscriptions SET since_n = 4 WHERE id = 'subscription ahead'`,
+		`UPDATE subscriptions SET version = version + 4096 WHERE id = 'subscription delivered'`,
+		`UPDATE subscriptions SET version = -5 WHERE id = 'subscription below'`,
+		`UPDATE subscriptions SET removed = true WHERE id = 'subscription removed'`,
+	} {
+		err = errors.Join(err, s.Exec(t.Context(), damage))
+	}
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = store.Open(t.Context(), dir, name); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for id, told := range map[string]int64{"sound": 1, "ahead": 0, "below": 0, "delivered": 2} {
+		if w, err := s.Webhooks.Get(t.Context(), "webhook "+id); err != nil || w.Told != told {
+			t.Errorf("webhook %s was told up to %d, expected %d; %v", id, w.Told, told, err)
+		}
+	}
+	version, err := s.Subscriptions.Version(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, since := range map[string]int64{"sound": 1, "ahead": 2, "below": 1, "delivered": 1, "removed": 1} {
+		sub, err := s.Subscriptions.Get(t.Context(), "subscription "+id)
+		if err != nil || sub.Since != since || sub.Version < 1 || sub.Version > version {
+			t.Errorf("subscription %s is told what follows %d, expected %d; version %d of %d; %v", id, sub.Since, since, sub.Version, version, err)
+		}
+	}
+	found := s.Quarantine.Found()
+	for _, what := range []string{"told_n of webhook ahead in the table webhooks", "told_n of webhook below in the table webhooks", "told_n of webhook delivered in the table webhooks",
+		"since_n of subscription ahead in the table subscriptions", "version of subscription delivered in the table subscriptions",
+		"version of subscription below in the table subscriptions", "removed of subscription removed in the table subscriptions"} {
+		if found[what] == nil {
+			t.Errorf("nobody hears of %s", what)
+		}
+		delete(found, what)
+	}
+	if len(found) > 0 {
+		t.Errorf("and of %v", found)
+	}
+}

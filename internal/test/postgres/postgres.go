@@ -17,6 +17,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -246,8 +247,21 @@ func URL(t testing.TB) string {
 	if common.err != nil {
 		t.Fatal(common.err)
 	}
+	return create(t, "template0")
+}
+
+// Copy is the address of a fresh copy of a database of URL, to which nobody may be connected. It goes when the test ends.
+func Copy(t testing.TB, url string) string {
+	t.Helper()
+	_, rest, _ := strings.Cut(url, "/t_")
+	name, _, _ := strings.Cut(rest, "?")
+	return create(t, "t_"+name)
+}
+
+func create(t testing.TB, template string) string {
+	t.Helper()
 	name := "t_" + uuid.NewString()[:8]
-	if err := common.server.Exec("CREATE DATABASE " + name + " TEMPLATE template0"); err != nil {
+	if err := common.server.Exec("CREATE DATABASE " + name + " TEMPLATE " + template); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { // after that of the store, which closes its connections
