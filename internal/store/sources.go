@@ -27,7 +27,8 @@ func (t *TxEvents) Key(source, key string) (event string, hazardID int64, err er
 	return row.Event, row.HazardID, nil
 }
 
-// AddKey adds a key of a source's event. A key that is already in use keeps its event.
+// AddKey adds a key of a source's event. A key of another event that has a
+// hazard stays that event's.
 func (t *TxEvents) AddKey(source, key, event string) error {
 	return t.q.AddEventKey(t.ctx, sqlc.AddEventKeyParams{Source: source, Key: key, Event: event})
 }

@@ -186,6 +186,25 @@ func plainNames(given, r *hazard.Report) (plain []string) {
 	return plain
 }
 
+// lower returns the names with lower numbers than the new names of a group. Those that no event has
+// mean its event too, so that the numbers of a name have no hole: of two events that one payload names
+// alike, the first may make no hazard.
+func (w *writer) lower(g *group) (names []string) {
+	for _, j := range g.from {
+		for _, name := range w.given[j].Names() {
+			for _, fresh := range g.fresh {
+				if fresh == name || plainName(fresh) != name {
+					continue
+				}
+				for n := 0; epochName(name, n) != fresh; n++ {
+					names = append(names, epochName(name, n))
+				}
+			}
+		}
+	}
+	return names
+}
+
 // epochName returns the name of the nth event, from 0, with the same original name.
 func epochName(name string, n int) string { return nth(name, "@", n) }
 

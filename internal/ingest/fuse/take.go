@@ -290,7 +290,7 @@ func (w *writer) remember(g *group, h *hazard.Hazard, d *decision, joined string
 			return err
 		}
 	}
-	for _, key := range append(g.keys, g.event) {
+	for _, key := range append(w.lower(g), append(g.keys, g.event)...) {
 		if err := w.tx.Events.AddKey(w.src, key, g.event); err != nil {
 			return err
 		}

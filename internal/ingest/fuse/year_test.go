@@ -244,6 +244,42 @@ func TestANameThatComesRoundMeansTheEventOfItsTime(t *testing.T) {
 	}
 }
 
+// Of two events that one payload names alike, far apart in time, the first makes no hazard. The name
+// means the second from then on, whatever comes next.
+func TestANumberWithoutAHazardLeavesNoHole(t *testing.T) {
+	const day = 24 * 60 * minute
+	eruption := func(at hazard.Instant) hazard.Report { return reportOf("hans", "332010", hazard.Volcano, at, -155, 19) }
+	for name, change := range map[string]func(*hazard.Report){
+		"over long ago": func(*hazard.Report) {},
+		"slight":        func(r *hazard.Report) { r.Minor = true },
+		"held":          func(r *hazard.Report) { r.Suspect = "too strange" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			old := with(eruption(noon-300*day), change)
+			d.apply("hans", noon, live, old, with(eruption(noon-150*day), change), eruption(noon))
+			for n := range 3 {
+				now := noon + hazard.Instant(n+1)*minute
+				d.apply("hans", now, live, with(eruption(noon), func(r *hazard.Report) { r.Version = int64(now) }))
+				d.apply("hans", now, live, old, with(eruption(noon), func(r *hazard.Report) { r.Version = int64(now) + 1 }))
+			}
+			if got := d.together(); len(got) != 1 {
+				t.Fatalf("hazards %q, want one", got)
+			}
+			if _, err := d.intake.Withdraw(t.Context(), "hans", "332010", nil, hazard.EndWithdrawn, noon+10*minute); err != nil {
+				t.Error(err)
+			}
+			if h := d.event("hans", "332010"); h.Start != noon || h.Reason != hazard.EndWithdrawn {
+				t.Errorf("the name means what began %s, ended %q", h.Start, h.Reason)
+			}
+			d.apply("hans", noon+300*day, live, eruption(noon+300*day))
+			if got := d.together(); len(got) != 2 {
+				t.Errorf("with the next year's: hazards %q, want two", got)
+			}
+		})
+	}
+}
+
 // A report held under a reused number is released long after, when the number has been reused
 // again. It belongs to a separate event.
 func TestAHeldReportIsOfItsOwnTime(t *testing.T) {

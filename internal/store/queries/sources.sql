@@ -2,7 +2,8 @@
 SELECT k.event, e.hazard_id FROM event_keys k JOIN events e ON e.source = k.source AND e.event = k.event WHERE k.source = $1 AND k.key = $2;
 
 -- name: AddEventKey :exec
-INSERT INTO event_keys (source, key, event) VALUES ($1, $2, $3) ON CONFLICT (source, key) DO NOTHING;
+INSERT INTO event_keys (source, key, event) VALUES ($1, $2, $3) ON CONFLICT (source, key) DO UPDATE SET event = excluded.event
+WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.source = event_keys.source AND e.event = event_keys.event);
 
 -- name: RenameEvent :exec
 -- All names of an event become names of another.

@@ -80,7 +80,8 @@ func (q *Queries) ActiveParts(ctx context.Context, source string) ([]ActiveParts
 }
 
 const addEventKey = `-- name: AddEventKey :exec
-INSERT INTO event_keys (source, key, event) VALUES ($1, $2, $3) ON CONFLICT (source, key) DO NOTHING
+INSERT INTO event_keys (source, key, event) VALUES ($1, $2, $3) ON CONFLICT (source, key) DO UPDATE SET event = excluded.event
+WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.source = event_keys.source AND e.event = event_keys.event)
 `
 
 type AddEventKeyParams struct {

@@ -105,6 +105,14 @@ func (w *World) take(reports []hazard.Report, drawings []Drawing, released bool)
 			began = e.began(parts)
 		}
 		e.keys = append(e.keys, t.names...)
+		for _, name := range t.names { // numbers below that no event has mean it too
+			plain, _, again := strings.Cut(name, "@")
+			for n := 0; again && epoch(plain, n) != name; n++ {
+				if o := w.event(Name{e.Source, epoch(plain, n)}); o == nil || o.hazard == nil {
+					e.keys = append(e.keys, epoch(plain, n))
+				}
+			}
+		}
 		for _, o := range t.same {
 			w.absorbEvent(e, o)
 		}
