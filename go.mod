@@ -37,6 +37,8 @@ require (
 	// JSON by RFC 8259: duplicate members and invalid UTF-8 are errors, names are case-sensitive;
 	// the coming standard library
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
+	// passkeys (Web Authentication Level 3): reading and checking of answers, in pure Go
+	github.com/go-webauthn/webauthn v0.18.2
 	// tests: readable differences
 	github.com/google/go-cmp v0.7.0
 	// UUIDs of versions 4, 5 and 7
@@ -170,9 +172,14 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dlclark/regexp2 v1.11.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
+	github.com/fxamacker/cbor/v2 v2.9.4 // indirect
 	github.com/go-chi/chi/v5 v5.5.0 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
+	github.com/go-viper/mapstructure/v2 v2.5.0 // indirect
+	github.com/go-webauthn/x v0.3.1 // indirect
+	github.com/golang-jwt/jwt/v5 v5.3.1 // indirect
+	github.com/google/go-tpm v0.9.8 // indirect
 	github.com/gorilla/securecookie v1.1.2 // indirect
 	github.com/gorilla/websocket v1.5.3 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
@@ -196,6 +203,7 @@ require (
 	github.com/rs/xid v1.6.0 // indirect
 	github.com/test-go/testify v1.1.4 // indirect
 	github.com/tinylib/msgp v1.6.4 // indirect
+	github.com/x448/float16 v0.8.4 // indirect
 	github.com/zeebo/xxh3 v1.1.0 // indirect
 	github.com/zitadel/schema v1.3.2 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect

@@ -25,13 +25,42 @@ import (
 )
 
 // A local account may have a second factor: one-time codes of an authenticator app (TOTP, RFC 6238:
-// SHA-1, 30 s, 6 digits, as all apps know it), and recovery codes. The secret is encrypted with a
+// SHA-1, 30 s, 6 digits, as all apps know it), passkeys, and recovery codes. The secret is encrypted with a
 // key that is not in the database; recovery codes are hashed. No code is accepted twice, and
 // guesses are limited per user, wherever they come from.
 
 // ErrFactor means that the password is right, and the code of the second factor is missing or
-// wrong. It is also an ErrDenied.
+// wrong. It is also an ErrDenied. FactorKinds says which kinds the user has.
 var ErrFactor = fmt.Errorf("%w: the code of the second factor is missing or wrong", ErrDenied)
+
+// kindsError is an ErrFactor of a user with these kinds of second factor.
+type kindsError string
+
+func (k kindsError) Error() string { return ErrFactor.Error() }
+
+// Unwrap returns ErrFactor.
+func (k kindsError) Unwrap() error { return ErrFactor }
+
+// factorError returns the ErrFactor of a user.
+func factorError(u *User) error {
+	kinds := "totp"
+	switch app := u.Factor != nil && u.Factor.Added != 0; {
+	case len(u.Passkeys()) > 0 && app:
+		kinds = "totp, passkey"
+	case len(u.Passkeys()) > 0:
+		kinds = "passkey"
+	}
+	return kindsError(kinds)
+}
+
+// FactorKinds returns the kinds of second factor that would turn an ErrFactor into a login: totp,
+// passkey, or both with a comma.
+func FactorKinds(err error) string {
+	if k, ok := errors.AsType[kindsError](err); ok {
+		return string(k)
+	}
+	return "totp"
+}
 
 // ErrNeedsFactor refuses a user whose role needs a second factor, and who has none.
 var ErrNeedsFactor = fmt.Errorf("%w: your role needs a second factor on this server, and your account has none: set one up with POST /account/factors, or have an operator do it (hazardd user factor NAME)", hazard.ErrForbidden)
@@ -42,6 +71,7 @@ const (
 	ActionFactorBegun  = "second factor begun" // waits for its first code
 	ActionFactorUsed   = "second factor used"
 	ActionFactorRemove = "second factor removed"
+	ActionFactorRoles  = "second factor required of roles"
 )
 
 const (
@@ -57,12 +87,21 @@ const (
 // factorLimit limits wrong codes for a user from anywhere: who gets here knows the password.
 var factorLimit = limit{free: 5, first: 2 * time.Second, most: 15 * time.Minute}
 
-// Factor is the second factor of a user.
+// Factor is the second factor of a user: an authenticator app, passkeys, or both.
 type Factor struct {
-	Sealed string         // the secret, encrypted for the user's name
-	Added  hazard.Instant // when it was confirmed; 0 while it waits for its first code, and is not asked for
-	Last   int64          `json:",omitzero"` // number of the latest step whose code was accepted
-	Codes  []string       `json:",omitzero"` // hashes of the unused recovery codes
+	Sealed   string         // the secret of the app, encrypted for the user's name; empty if there is none
+	Added    hazard.Instant // when the app was confirmed; 0 while it waits for its first code, and is not asked for
+	Last     int64          `json:",omitzero"` // number of the latest step whose code was accepted
+	Codes    []string       `json:",omitzero"` // hashes of the unused recovery codes
+	Passkeys []Passkey      `json:",omitzero"`
+}
+
+// counts reports whether logins need the factor.
+func (f *Factor) counts() bool { return f.Added != 0 || len(f.Passkeys) > 0 }
+
+// passkey returns the index of a passkey, or -1.
+func (f *Factor) passkey(ref string) int {
+	return slices.IndexFunc(f.Passkeys, func(p Passkey) bool { return p.Ref() == ref })
 }
 
 // FactorSetup is a new second factor. Its parts are shown once.
@@ -72,17 +111,36 @@ type FactorSetup struct {
 	Recovery []string // empty until the factor is confirmed
 }
 
-// HasFactor reports whether the user's logins need a code.
-func (u *User) HasFactor() bool { return u.Factor != nil && u.Factor.Added != 0 }
+// HasFactor reports whether the password alone does not log the user in.
+func (u *User) HasFactor() bool { return u.Factor != nil && u.Factor.counts() }
 
-// AddFactor gives a user a second factor at once, for an operator on the console. It replaces one
-// that the user has.
+// HasApp reports whether the user has an authenticator app.
+func (u *User) HasApp() bool { return u.Factor != nil && u.Factor.Added != 0 }
+
+// Passkeys returns the user's passkeys, which the caller must not change.
+func (u *User) Passkeys() []Passkey {
+	if u.Factor == nil {
+		return nil
+	}
+	return u.Factor.Passkeys
+}
+
+// setFactor keeps what is left of a factor. Recovery codes of nothing are none.
+func (u *User) setFactor(f Factor) {
+	if u.Factor = &f; !f.counts() && f.Sealed == "" {
+		u.Factor = nil
+	}
+}
+
+// AddFactor gives a user an authenticator app at once, for an operator on the console. It replaces
+// one that the user has, and the recovery codes.
 func (a Accounts) AddFactor(ctx context.Context, by Actor, name string, now hazard.Instant) (FactorSetup, error) {
 	setup, f, err := a.s.newFactor(name)
 	if err != nil {
 		return FactorSetup{}, err
 	}
-	setup.Recovery, f.Codes, f.Added = newCodes(name, now)
+	setup.Recovery, f.Codes = newCodes(name)
+	f.Added = now
 	return setup, a.s.setFactor(ctx, by, ActionFactor, name, f, now)
 }
 
@@ -93,8 +151,8 @@ func (s *Service) BeginFactor(ctx context.Context, by Actor, p Password, from Or
 	if err != nil {
 		return FactorSetup{}, err
 	}
-	if u.HasFactor() {
-		return FactorSetup{}, fmt.Errorf("%w: there is a second factor; remove it before adding another", hazard.ErrConflict)
+	if u.HasApp() {
+		return FactorSetup{}, fmt.Errorf("%w: there is an authenticator app; remove it before adding another", hazard.ErrConflict)
 	}
 	setup, f, err := s.newFactor(by.Name)
 	if err != nil {
@@ -104,44 +162,100 @@ func (s *Service) BeginFactor(ctx context.Context, by Actor, p Password, from Or
 }
 
 // ConfirmFactor puts the factor of BeginFactor into force by its first code, and returns the
-// recovery codes.
+// recovery codes if the user had none.
 func (s *Service) ConfirmFactor(ctx context.Context, by Actor, code string, from Origin, now hazard.Instant) ([]string, error) {
 	u := s.current.Load().user(by.Name)
-	if u == nil || u.Factor == nil || u.HasFactor() {
+	if u == nil || u.Factor == nil || u.Factor.Sealed == "" || u.HasApp() {
 		return nil, fmt.Errorf("%w: no second factor waits for its first code; begin with the password", hazard.ErrConflict)
 	}
 	var codes []string
 	err := s.useCode(ctx, s.attempt(by.Name, from, now), u, code, by.did(ActionFactor, by.Name, "", now), func(f *Factor) {
-		codes, f.Codes, f.Added = newCodes(by.Name, now)
+		f.Added = now
+		if codes = nil; len(f.Codes) == 0 {
+			codes, f.Codes = newCodes(by.Name)
+		}
 	})
 	return codes, err
 }
 
-// DropFactor removes the caller's factor, by a code.
+// DropFactor removes the caller's authenticator app, by a code or the answer of a passkey.
 func (s *Service) DropFactor(ctx context.Context, by Actor, code string, from Origin, now hazard.Instant) error {
-	u := s.current.Load().user(by.Name)
-	if u == nil || !u.HasFactor() {
-		return fmt.Errorf("%w: there is no second factor", hazard.ErrConflict)
+	p := s.current.Load()
+	u := p.user(by.Name)
+	if u == nil || !u.HasApp() {
+		return fmt.Errorf("%w: there is no authenticator app", hazard.ErrConflict)
 	}
-	if slices.Contains(s.cfg.FactorRoles, u.Role) {
+	if slices.Contains(p.factorRoles, u.Role) && len(u.Passkeys()) == 0 {
 		return fmt.Errorf("%w: your role needs a second factor on this server", hazard.ErrForbidden)
 	}
-	if err := s.useCode(ctx, s.attempt(by.Name, from, now), u, code, by.did(ActionFactorUsed, by.Name, "to remove it", now), func(*Factor) {}); err != nil {
+	if err := s.proveBy(ctx, s.attempt(by.Name, from, now), u, code, by.did(ActionFactorUsed, by.Name, "to remove the app", now)); err != nil {
 		return err
 	}
-	return s.Accounts().RemoveFactor(ctx, by, by.Name, now)
+	return s.changeFactor(ctx, by, ActionFactorRemove, "TOTP", now, func(f *Factor) error {
+		f.Sealed, f.Added, f.Last = "", 0, 0
+		return nil
+	})
 }
 
-// RemoveFactor removes the second factor of a user who lost it. It may return hazard.ErrNotFound.
+// RemoveFactor removes the second factor of a user who lost it, with all passkeys. It may return hazard.ErrNotFound.
 func (a Accounts) RemoveFactor(ctx context.Context, by Actor, name string, now hazard.Instant) error {
 	return a.s.update(ctx, by, ActionFactorRemove, name, "", now, func(u *User) { u.Factor = nil })
+}
+
+// RequireFactor sets the roles that need a second factor besides those of the configuration, for an
+// admin, who must have one if it is about admins. Errors: *hazard.InvalidError, hazard.ErrConflict.
+func (a Accounts) RequireFactor(ctx context.Context, by Actor, roles []Role, now hazard.Instant) error {
+	var bad hazard.InvalidError
+	for i, r := range roles {
+		if !r.Known() {
+			bad.Add(fmt.Sprintf("required/%d", i), "%q is not one of reader, editor, admin", r)
+		}
+	}
+	if err := bad.Err(); err != nil {
+		return err
+	}
+	if len(roles) > 0 {
+		if _, err := a.s.factorSeed(); err != nil {
+			return err
+		}
+	}
+	if u := a.s.current.Load().user(by.Name); u != nil && u.Subject == "" && !u.HasFactor() && slices.Contains(roles, u.Role) {
+		return fmt.Errorf("%w: you would have no access yourself; set up your own second factor first", hazard.ErrConflict)
+	}
+	roles = slices.Compact(slices.Sorted(slices.Values(roles)))
+	if err := a.s.store.SetFactorRoles(ctx, roles, by.did(ActionFactorRoles, "", fmt.Sprint(roles), now)); err != nil {
+		return fmt.Errorf("require a second factor: %w", err)
+	}
+	a.s.reloadAfter(ctx)
+	return nil
+}
+
+// NeedsFactor reports whether the role of a user needs a second factor, which OpenID providers ask
+// their users for.
+func (a Accounts) NeedsFactor(u *User) bool {
+	return u.Subject == "" && slices.Contains(a.s.current.Load().factorRoles, u.Role)
+}
+
+// FactorRoles returns the roles that need a second factor, and those of them that the configuration
+// names, which an admin cannot change.
+func (a Accounts) FactorRoles() (all, configured []Role) {
+	return a.s.current.Load().factorRoles, a.s.cfg.FactorRoles
 }
 
 func (s *Service) setFactor(ctx context.Context, by Actor, action, name string, f *Factor, now hazard.Instant) error {
 	if u := s.current.Load().users[name]; u != nil && u.Subject != "" {
 		return fmt.Errorf("%w: user %q logs in at the OpenID provider %s, which asks for a second factor if it should", hazard.ErrConflict, name, u.Issuer)
 	}
-	return s.update(ctx, by, action, name, "TOTP", now, func(u *User) { u.Factor = f })
+	return s.update(ctx, by, action, name, "TOTP", now, func(u *User) {
+		fresh := *f
+		if u.Factor != nil {
+			fresh.Passkeys = u.Factor.Passkeys
+			if fresh.Codes == nil {
+				fresh.Codes = u.Factor.Codes
+			}
+		}
+		u.Factor = &fresh
+	})
 }
 
 // newFactor makes a secret for a user.
@@ -158,14 +272,23 @@ func (s *Service) newFactor(name string) (FactorSetup, *Factor, error) {
 	return FactorSetup{Secret: text, URI: uri.String()}, &Factor{Sealed: base64.StdEncoding.EncodeToString(seal.Seal(nil, nil, secret[:], []byte(name)))}, nil
 }
 
-// factorSeal returns the encryption of secrets.
-func (s *Service) factorSeal() (cipher.AEAD, error) {
+// factorSeed returns the secret from which the keys of second factors are derived.
+func (s *Service) factorSeed() ([]byte, error) {
 	if s.cfg.FactorSeed == nil {
 		return nil, fmt.Errorf("%w: this server has no key for second factors", hazard.ErrConflict)
 	}
 	seed, err := s.cfg.FactorSeed()
 	if err != nil {
 		return nil, fmt.Errorf("%w: the key of second factors: %w", hazard.ErrConflict, err)
+	}
+	return seed, nil
+}
+
+// factorSeal returns the encryption of secrets.
+func (s *Service) factorSeal() (cipher.AEAD, error) {
+	seed, err := s.factorSeed()
+	if err != nil {
+		return nil, err
 	}
 	key, err := hkdf.Key(sha256.New, seed, nil, "hazardd second factors", 32)
 	if err != nil {
@@ -179,12 +302,12 @@ func (s *Service) factorSeal() (cipher.AEAD, error) {
 }
 
 // newCodes makes recovery codes of a user, and their hashes.
-func newCodes(name string, now hazard.Instant) (codes, hashes []string, at hazard.Instant) {
+func newCodes(name string) (codes, hashes []string) {
 	for range recoveryCodes {
 		c := string(RandomPassword())[:11] // two groups of five
 		codes, hashes = append(codes, c), append(hashes, codeHash(name, c))
 	}
-	return codes, hashes, now
+	return codes, hashes
 }
 
 // codeHash returns the hash of a recovery code as typed. A code has so many random bits that a slow
@@ -235,9 +358,17 @@ func (f *Factor) accepts(seal cipher.AEAD, name, code string, now hazard.Instant
 // prove checks the code of a login whose password is right.
 func (s *Service) prove(ctx context.Context, a *attempt, u *User) error {
 	if a.from.Code == "" {
-		return ErrFactor
+		return factorError(u)
 	}
-	return s.useCode(ctx, a, u, a.from.Code, Audit{At: a.at, Actor: a.name, Addr: a.from.Addr, Client: a.from.Client, Action: ActionFactorUsed, Subject: a.name, OK: true}, nil)
+	return s.proveBy(ctx, a, u, a.from.Code, Audit{At: a.at, Actor: a.name, Addr: a.from.Addr, Client: a.from.Client, Action: ActionFactorUsed, Subject: a.name, OK: true})
+}
+
+// proveBy accepts a code, a recovery code, or the answer of a passkey.
+func (s *Service) proveBy(ctx context.Context, a *attempt, u *User, code string, row Audit) error {
+	if isPasskeyAnswer(code) {
+		return s.usePasskey(ctx, a, u, code, row)
+	}
+	return s.useCode(ctx, a, u, code, row, nil)
 }
 
 // useCode accepts a code once, within factorLimit, and then changes the factor. The errors are
@@ -275,7 +406,7 @@ func (s *Service) useCode(ctx context.Context, a *attempt, u *User, code string,
 	if errors.Is(err, ErrFactor) {
 		guesses.detail = "wrong code of the second factor"
 		s.failed(ctx, &guesses, u.Name)
-		return ErrFactor
+		return factorError(u)
 	}
 	if err != nil {
 		return fmt.Errorf("second factor of %q: %w", u.Name, err)

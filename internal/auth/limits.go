@@ -225,7 +225,7 @@ func (s *Service) failed(ctx context.Context, a *attempt, subject string) {
 	var row *Audit
 	if ok, missed := s.listed.take(a.at); ok {
 		row = &Audit{At: a.at, Addr: a.from.Addr, Client: a.from.Client, Action: ActionLogin, Subject: subject, Detail: a.detail}
-		if subject == "" {
+		if subject == "" && a.detail == "" {
 			row.Detail = tried(a.name)
 		}
 		if missed > 0 {

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-webauthn/webauthn/webauthn"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -23,7 +24,7 @@ import (
 // Config configures a Service. Zero values mean the defaults.
 type Config struct {
 	Issuer      string        // iss of every token: the public address of the installation
-	BaseURL     string        // public address; its host stands for users of no organization (Public)
+	BaseURL     string        // public address; its host stands for users of no organization (Public), and passkeys belong to it
 	Audience    string        // aud of every token; default: Issuer
 	AccessLife  time.Duration // default DefaultAccessLife
 	RefreshLife time.Duration // counted from the login, however often it is renewed; default DefaultRefreshLife; at least AccessLife
@@ -39,8 +40,8 @@ type Config struct {
 	// FactorSeed returns the 32 bytes from which the key of second factors is derived. It is not in
 	// the database. nil: there are no second factors.
 	FactorSeed func() ([]byte, error)
-	// FactorRoles are the roles whose local users need a second factor. One without may do nothing but
-	// set one up (Caller.NeedsFactor).
+	// FactorRoles are the roles whose local users need a second factor, besides those that admins set.
+	// A user without may do nothing but set one up (Caller.NeedsFactor).
 	FactorRoles []Role
 	// Remember is how many verified access tokens are cached, so that a repeated token costs no
 	// signature check; default 65,536, about 1 kB each.
@@ -71,6 +72,8 @@ type Service struct {
 	refusals  map[string]*bucket // refusals with an audit row, by user; guarded by mu
 	logins    *prometheus.CounterVec
 	uses      uses
+	rp        *webauthn.WebAuthn // nil: no passkeys
+	rpOff     string             // why
 }
 
 // picture is an immutable snapshot of users, organizations, keys and revocations.
@@ -88,7 +91,7 @@ type picture struct {
 	// readKeys by their sums.
 	readKeys map[[sha256.Size]byte]*ReadKey
 	jwks     []byte
-	// factorRoles are Config.FactorRoles.
+	// factorRoles need a second factor, sorted.
 	factorRoles []Role
 }
 
@@ -136,6 +139,7 @@ func New(store Store, cfg Config) *Service {
 		refusals:  map[string]*bucket{},
 		logins:    newLogins(),
 	}
+	s.rp, s.rpOff = relyingParty(cfg.BaseURL)
 	s.current.Store(newPicture(0, Data{}, nil))
 	return s
 }
@@ -231,7 +235,7 @@ func newPicture(gen uint64, d Data, factorRoles []Role) *picture {
 		known:   map[identity]*User{},
 		orgs:    d.Orgs,
 
-		factorRoles: factorRoles,
+		factorRoles: slices.Compact(slices.Sorted(slices.Values(slices.Concat(factorRoles, d.FactorRoles)))),
 
 		keys:    make(map[string]*signer, len(d.Keys)),
 		revoked: make(map[uuid.UUID]struct{}, len(d.Revoked)),

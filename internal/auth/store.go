@@ -37,6 +37,9 @@ type Store interface {
 	// change. UpdateUser returns hazard.ErrNotFound if there is no such user.
 	UpdateUser(ctx context.Context, name string, change func(*User) error, a Audit) error
 
+	// SetFactorRoles replaces the roles of which admins require a second factor.
+	SetFactorRoles(ctx context.Context, roles []Role, a Audit) error
+
 	// CreateOrg adds an organization with a new id above 0, and returns it. o.ID is ignored. It
 	// returns hazard.ErrConflict if the acronym exists.
 	CreateOrg(ctx context.Context, o Org, a Audit) (Org, error)
@@ -122,6 +125,8 @@ type Data struct {
 	Revoked []Revocation
 	// ReadKeys are sorted by Created and then ID.
 	ReadKeys []ReadKey
+	// FactorRoles are the roles of which admins require a second factor.
+	FactorRoles []Role
 }
 
 // User is a user who may log in. The record of a removed user stays, disabled, so that a name never

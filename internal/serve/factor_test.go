@@ -88,7 +88,7 @@ func TestASecondFactorIsAskedForAndUsedOnce(t *testing.T) {
 		State, Secret, URI string
 		Recovery           []string `json:"recovery_codes"`
 	}
-	for body, status := range map[string]int{`{}`: 400, `{"otp":"123456","password":"x"}`: 400, `{"kind":"sms","password":"x"}`: 400, `{"otp":"123456"}`: 409, `{"otp":"123456","remove":true}`: 409, `{"password":"wrong"}`: 401} {
+	for body, status := range map[string]int{`{}`: 400, `{"otp":"123456","password":"x"}`: 401, `{"kind":"recovery","otp":"123456"}`: 400, `{"kind":"passkey","otp":"123456"}`: 400, `{"kind":"passkey","id":"x","remove":true}`: 400, `{"kind":"sms","password":"x"}`: 400, `{"otp":"123456"}`: 409, `{"otp":"123456","remove":true}`: 409, `{"password":"wrong"}`: 401} {
 		if a := s.do("red", "POST", "/account/factors", body); a.Status != status {
 			t.Errorf("%s: %d %s, not %d", body, a.Status, a.Body, status)
 		}

@@ -574,7 +574,7 @@ func TestWithoutTheProviderLoginsSaySo(t *testing.T) {
 			t.Errorf("%s without a provider: %d", path, a.Status)
 		}
 	}
-	if a := none.do("", "GET", "/login/methods", nil); string(a.Body) != `{"password":true,"provider":null}` {
+	if a := none.do("", "GET", "/login/methods", nil); string(a.Body) != `{"password":true,"passkeys":false,"provider":null}` {
 		t.Errorf("%s", a.Body)
 	}
 }

@@ -29,7 +29,7 @@ var rightsElsewhere = map[string]string{
 	"DELETE /account/sessions/{session-id}": "account tests", "GET /account/sessions": "account tests", "GET /account": "account tests", "PATCH /account": "account tests", "POST /account/factors": "account tests",
 	"GET /icons/hazard/large/{type_icon}": "public", "GET /symbols/{type_id}/{category_id}/{severity_id}.svg": "public", "GET /symbols/{type_id}/{category_id}/{severity_id}.png": "public",
 	"GET /": "public", "GET /assets/{file}": "public", "GET /favicon.ico": "public", "GET /robots.txt": "public", "GET /.well-known/security.txt": "public", "GET /embed": "public tests", "GET /pages/{style}": "public", "GET /docs": "public", "GET /login": "public", "POST /login": "login", "POST /logout": "the cookie",
-	"GET /login/methods": "public", "GET /login/provider": "provider tests", "GET /login/callback": "provider tests", "POST /login/tokens": "its own cookie", "POST /login/ended": "its own token",
+	"GET /login/methods": "public", "GET /login/provider": "provider tests", "GET /login/callback": "provider tests", "POST /login/tokens": "its own cookie", "POST /login/passkey": "passkey tests", "POST /login/passkey/options": "passkey tests", "GET /account/factors": "account tests", "PATCH /account/factors/{passkey-id}": "account tests", "POST /login/ended": "its own token",
 	"POST /session": "page tests", "DELETE /session": "page tests", "GET /openapi.json": "public", "GET /asyncapi.json": "public", "GET /healthz": "public", "GET /readyz": "public", "GET /metrics": "metrics tests",
 	"GET /subscriptions/confirm": "the link's token", "POST /subscriptions/confirm": "the link's token", "GET /subscriptions/unsubscribe": "the link's token", "POST /subscriptions/unsubscribe": "the link's token",
 	"GET /subscriptions/manage": "the link's token", "POST /subscriptions/manage": "the link's token", "GET /subscriptions/change": "the link's token", "POST /subscriptions/change": "the link's token",
@@ -49,6 +49,7 @@ var rightsBodies = map[string]string{
 	"PUT /organizations/{org}/publishing": `{"sender":"alerts@red.example.org"}`,
 	"PUT /organizations/{org}/assets":     "name,lon,lat\nClinic,1,2\n",
 	"POST /areas/read":                    `{"type":"Polygon","coordinates":[[[10,53],[11,53],[11,54],[10,53]]]}`,
+	"PUT /factors":                        `{"required":[]}`,
 	"PATCH /users/{user}":                 `{"disabled":true}`, "POST /users/{user}/password": `{}`,
 	"POST /subscriptions": `{"channels":[{"kind":"webpush","to":"x"}]}`, "PATCH /subscriptions/{subscription-id}": `{"name":"n"}`,
 }

@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/netip"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -99,7 +100,31 @@ func loadAccounts(ctx context.Context, q *sqlc.Queries) (d auth.Data, damaged []
 		}
 		d.Revoked = append(d.Revoked, auth.Revocation{ID: id, Until: hazard.Instant(r.UntilMs)})
 	}
+	roles, err := q.Meta(ctx, metaFactorRoles)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return d, nil, err
+	}
+	for name := range strings.FieldsSeq(roles) {
+		if role := auth.Role(name); role.Known() {
+			d.FactorRoles = append(d.FactorRoles, role)
+		} else {
+			damaged = append(damaged, "the roles that need a second factor")
+		}
+	}
 	return d, damaged, nil
+}
+
+// metaFactorRoles holds the roles of which admins require a second factor, with spaces between.
+const metaFactorRoles = "factor_roles"
+
+func (a *Accounts) SetFactorRoles(ctx context.Context, roles []auth.Role, audit auth.Audit) error {
+	names := make([]string, len(roles))
+	for i, r := range roles {
+		names[i] = string(r)
+	}
+	return a.changed(ctx, &audit, func(ctx context.Context, q *sqlc.Queries) error {
+		return q.SetMeta(ctx, sqlc.SetMetaParams{Name: metaFactorRoles, Value: strings.Join(names, " ")})
+	})
 }
 
 func decodeUser(body, hash string) (u auth.User, err error) {

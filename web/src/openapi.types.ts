@@ -19,8 +19,8 @@ export interface paths {
          *     from one address or network, or of one user from there, make further logins from there wait (429); logins that succeed are never limited, and what others
          *     fail elsewhere never holds up a user. A device that shows its cookie (`Set-Cookie`) is held to its own failures alone.
          *
-         *     A user with a second factor also sends `otp`: the code of the authenticator app, or a recovery code. Without it, or with a wrong one, the answer is the same 401, with the header `Hazardd-Second-Factor: totp` if the
-         *     password is right. A code works once; after five wrong ones for a user, from wherever, further ones wait (429).
+         *     A user with a second factor also sends `otp`: the code of the authenticator app, or a recovery code. Without it, or with a wrong one, the answer is the same 401, with the header `Hazardd-Second-Factor` if the
+         *     password is right: `totp`, `passkey` or `totp, passkey`, the kinds that the user has. The answer of a passkey goes into `otp` as JSON. A code works once; after five wrong ones for a user, from wherever, further ones wait (429).
          */
         readonly post: operations["authorize"];
         readonly delete?: never;
@@ -142,14 +142,61 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        readonly get?: never;
+        /**
+         * Your second factors
+         * @description The authenticator app, the passkeys, how many recovery codes are left, and why this server has no passkeys, if it has none. A read key does not reach it.
+         */
+        readonly get: operations["getSecondFactors"];
         readonly put?: never;
         /**
-         * Add or remove your second factor
-         * @description In two steps: with `password` the answer has the secret for an authenticator app (TOTP, RFC 6238), once. With `otp`, its first code, the factor is in force: logins need a code from then on, and the answer has the recovery
-         *     codes, once. With `otp` and `remove` it is gone; who lost it asks an operator (`hazardd user factor NAME --remove`). A local account only; a read key does not reach it. A wrong password or code is 401, with the limits of `POST /authorize`.
+         * Add or remove a second factor of yours
+         * @description An authenticator app (TOTP, RFC 6238), in two steps: with `password` the answer has the secret, once. With `otp`, its first code, the app is in force: logins need a code from then on. With `otp` and `remove` it is gone.
+         *     A passkey (Web Authentication), in two steps: with `password` the answer has `publicKey` for `navigator.credentials.create`; `credential`, what that gives, and `name` add it. With `id`, `password` and `remove` it is gone.
+         *     The first factor gives ten recovery codes, once; the kind `recovery` with `password` gives new ones. Where the password is needed and there is a second factor already, `otp` is needed too: a code, a recovery code, or the answer
+         *     of a passkey as JSON in a string. Who lost all asks an operator (`hazardd user factor NAME --remove`). A local account only; a read key does not reach it. A wrong password or code is 401, with the limits of `POST /authorize`.
          */
         readonly post: operations["setSecondFactor"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/account/factors/{passkey-id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        /** Rename a passkey of yours */
+        readonly patch: operations["renamePasskey"];
+        readonly trace?: never;
+    };
+    readonly "/factors": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Who needs a second factor
+         * @description The roles whose local users need one, and the users who have none. Takes the role admin.
+         */
+        readonly get: operations["getRequiredFactors"];
+        /**
+         * Require a second factor of roles
+         * @description A user of these roles without a second factor can do nothing but set one up. The roles of the setting `require-factor` are always among them. An admin who has none cannot require it of admins (409). Takes the role admin.
+         */
+        readonly put: operations["requireFactors"];
+        readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -3579,6 +3626,48 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/login/passkey/options": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Begin a login by passkey
+         * @description The options for `navigator.credentials.get`, on a page of this server. The answer of the passkey is good once, within five minutes: for `POST /login/passkey`, or as a string wherever `otp` is taken. 409 says why this server has no
+         *     passkeys: it needs `public-url`, by https and with the name of a host.
+         */
+        readonly post: operations["beginPasskey"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/login/passkey": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Log in by passkey
+         * @description Exchanges the answer of `navigator.credentials.get` for a pair of tokens. The device has verified its user, so no password is needed. An answer to a used or expired challenge, from another origin, of another user, or of a passkey
+         *     whose counter did not grow is refused (401).
+         */
+        readonly post: operations["logInByPasskey"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/login/provider": {
         readonly parameters: {
             readonly query?: never;
@@ -4137,7 +4226,7 @@ export interface components {
              * @description From then on the password is refused. null - never.
              */
             readonly password_ends: string | null;
-            /** @description Whether logins need a code. */
+            /** @description Whether the password alone does not log in. */
             readonly second_factor: boolean;
             /** @description Your role needs a second factor on this server, and you have none: all but `/account` and what is below it answers 403. */
             readonly second_factor_needed?: boolean;
@@ -4189,7 +4278,7 @@ export interface components {
              * @description Since when that provider gives the user no role here.
              */
             readonly lapsed?: string;
-            /** @description Whether logins need a code. */
+            /** @description Whether the password alone does not log in. */
             readonly second_factor: boolean;
             /** @description One that was made for this request. It is told here and never again. */
             readonly password?: string;
@@ -4239,15 +4328,24 @@ export interface components {
          *     }
          */
         readonly FactorStep: {
-            /** @enum {string} */
-            readonly kind?: "totp";
+            /**
+             * @default totp
+             * @enum {string}
+             */
+            readonly kind: "totp" | "passkey" | "recovery";
             /**
              * Format: password
-             * @description Yours, to begin.
+             * @description Yours, to begin, or to remove a passkey.
              */
             readonly password?: string;
-            /** @description A code, to confirm or to remove. */
+            /** @description A code, to confirm or to remove the app; or to prove a second factor that you have, as in `POST /authorize`. */
             readonly otp?: string;
+            /** @description The answer of `navigator.credentials.create`, as its `toJSON` gives it. */
+            readonly credential?: Record<string, never>;
+            /** @description What you call the passkey. */
+            readonly name?: string;
+            /** @description The passkey to remove. */
+            readonly id?: string;
             readonly remove?: boolean;
         };
         /**
@@ -4261,15 +4359,135 @@ export interface components {
          */
         readonly FactorState: {
             /** @enum {string} */
-            readonly kind: "totp";
+            readonly kind: "totp" | "passkey" | "recovery";
             /** @enum {string} */
             readonly state: "pending" | "active" | "none";
+            /** @description The id of a passkey that was added. */
+            readonly id?: string;
             /** @description In base32, to type into an app. While pending. */
             readonly secret?: string;
             /** @description The same as an otpauth address, for a QR code. While pending. */
             readonly uri?: string;
-            /** @description Each works once in place of a code. In the answer that puts the factor into force. */
+            /** @description The options for `navigator.credentials.create`, as `PublicKeyCredential.parseCreationOptionsFromJSON` reads them. While pending. */
+            readonly publicKey?: Record<string, never>;
+            /** @description Each works once in place of a code. In the answer that puts the first factor into force. */
             readonly recovery_codes?: readonly string[];
+        };
+        /**
+         * @example {
+         *       "totp": "2026-11-02T06:00:00Z",
+         *       "recovery_codes_left": 10,
+         *       "passkeys": [
+         *         {
+         *           "id": "5f1d0c2e9ab34d78a1b2c3d4e5f60718",
+         *           "name": "Laptop",
+         *           "added": "2026-11-02T06:00:00Z",
+         *           "last_used": null,
+         *           "synced": true
+         *         }
+         *       ],
+         *       "passkeys_off": "",
+         *       "required": true
+         *     }
+         */
+        readonly Factors: {
+            /**
+             * Format: date-time
+             * @description Since when there is an authenticator app; null if there is none.
+             */
+            readonly totp: string | null;
+            readonly recovery_codes_left: number;
+            readonly passkeys: readonly components["schemas"]["Passkey"][];
+            /** @description Why this server has no passkeys; empty where it has. */
+            readonly passkeys_off: string;
+            /** @description Whether your role needs a second factor. */
+            readonly required: boolean;
+        };
+        /**
+         * @example {
+         *       "id": "5f1d0c2e9ab34d78a1b2c3d4e5f60718",
+         *       "name": "Laptop",
+         *       "added": "2026-11-02T06:00:00Z",
+         *       "last_used": null,
+         *       "synced": true
+         *     }
+         */
+        readonly Passkey: {
+            readonly id: string;
+            readonly name: string;
+            /** Format: date-time */
+            readonly added: string;
+            /** Format: date-time */
+            readonly last_used: string | null;
+            /** @description It may be copied to other devices of its owner. */
+            readonly synced: boolean;
+        };
+        /**
+         * @example {
+         *       "name": "Key in the safe"
+         *     }
+         */
+        readonly PasskeyName: {
+            readonly name: string;
+        };
+        /**
+         * @example {
+         *       "publicKey": {
+         *         "challenge": "AAECAwQFBgcICQoLDA0ODw",
+         *         "rpId": "hazards.example.org",
+         *         "userVerification": "required"
+         *       }
+         *     }
+         */
+        readonly PasskeyOptions: {
+            /** @description As `PublicKeyCredential.parseRequestOptionsFromJSON` reads it. */
+            readonly publicKey: Record<string, never>;
+        };
+        /**
+         * @example {
+         *       "credential": {
+         *         "id": "AAEC",
+         *         "rawId": "AAEC",
+         *         "type": "public-key",
+         *         "response": {}
+         *       }
+         *     }
+         */
+        readonly PasskeyAnswer: {
+            /** @description The answer of `navigator.credentials.get`, as its `toJSON` gives it. */
+            readonly credential: Record<string, never>;
+        };
+        /**
+         * @example {
+         *       "required": [
+         *         "editor"
+         *       ]
+         *     }
+         */
+        readonly FactorRoles: {
+            readonly required: readonly ("reader" | "editor" | "admin")[];
+        };
+        /**
+         * @example {
+         *       "required": [
+         *         "admin",
+         *         "editor"
+         *       ],
+         *       "configured": [
+         *         "admin"
+         *       ],
+         *       "without": [
+         *         "maria"
+         *       ]
+         *     }
+         */
+        readonly RequiredFactors: {
+            /** @description The roles that need a second factor. */
+            readonly required: readonly ("reader" | "editor" | "admin")[];
+            /** @description Those of them that the setting `require-factor` names. */
+            readonly configured: readonly ("reader" | "editor" | "admin")[];
+            /** @description The local users without a second factor, of any role. */
+            readonly without: readonly string[];
         };
         /**
          * @example {
@@ -4331,7 +4549,7 @@ export interface components {
              * @description At least 15 characters; what is easy to guess is refused.
              */
             readonly new: string;
-            /** @description The code of the second factor, or a recovery code; for users who have one. */
+            /** @description The code of the second factor, a recovery code, or the answer of a passkey as JSON; for users who have one. */
             readonly otp?: string;
         };
         /**
@@ -4411,7 +4629,7 @@ export interface components {
             readonly username: string;
             /** Format: password */
             readonly password: string;
-            /** @description The code of the second factor, or a recovery code; for users who have one. */
+            /** @description The code of the second factor, a recovery code, or the answer of a passkey as JSON; for users who have one. */
             readonly otp?: string;
         };
         /**
@@ -4434,7 +4652,7 @@ export interface components {
             readonly username: string;
             /** Format: password */
             readonly password: string;
-            /** @description The code of the second factor, or a recovery code; for users who have one. */
+            /** @description The code of the second factor, a recovery code, or the answer of a passkey as JSON; for users who have one. */
             readonly otp?: string;
             /** @description A path of this server to go on to. */
             readonly next?: string;
@@ -4442,6 +4660,7 @@ export interface components {
         /**
          * @example {
          *       "password": true,
+         *       "passkeys": true,
          *       "provider": {
          *         "title": "Example Staff",
          *         "url": "https://hazards.example.org/login/provider"
@@ -4451,6 +4670,8 @@ export interface components {
         readonly LoginMethods: {
             /** @description A user name and a password are taken. */
             readonly password: boolean;
+            /** @description So are passkeys, by pages of this server (`POST /login/passkey`). */
+            readonly passkeys: boolean;
             /** @description The OpenID provider; null where there is none. */
             readonly provider: null | {
                 /** @description What people know it as. */
@@ -8799,7 +9020,7 @@ export interface components {
          */
         readonly "Retry-AfterMaybe": string;
         /** @description The password is right, and the code of the second factor is missing or wrong. */
-        readonly "Hazardd-Second-Factor": "totp";
+        readonly "Hazardd-Second-Factor": "totp" | "passkey" | "totp, passkey";
         /** @description What is wrong with the credentials (RFC 6750), or which there should be. */
         readonly "WWW-Authenticate": "Bearer error=\"invalid_token\"" | "Bearer error=\"insufficient_scope\"" | "Bearer realm=\"hazardd\"";
         /**
@@ -9059,6 +9280,41 @@ export interface operations {
             readonly 507: components["responses"]["NoRoom"];
         };
     };
+    readonly getSecondFactors: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The second factors. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Factors"];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
     readonly setSecondFactor: {
         readonly parameters: {
             readonly query?: never;
@@ -9085,6 +9341,119 @@ export interface operations {
             };
             readonly 400: components["responses"]["BadRequest"];
             readonly 401: components["responses"]["Denied"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly renamePasskey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The passkey's id, as `GET /account/factors` lists it.
+                 * @example 5f1d0c2e9ab34d78a1b2c3d4e5f60718
+                 */
+                readonly "passkey-id": string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["PasskeyName"];
+            };
+        };
+        readonly responses: {
+            /** @description The passkey. */
+            readonly 200: {
+                headers: {
+                    readonly Location: components["headers"]["Location"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Passkey"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly getRequiredFactors: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The roles and users. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RequiredFactors"];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly requireFactors: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["FactorRoles"];
+            };
+        };
+        readonly responses: {
+            /** @description The roles and users. */
+            readonly 200: {
+                headers: {
+                    readonly Location: components["headers"]["Location"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RequiredFactors"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 408: components["responses"]["TooSlow"];
             readonly 409: components["responses"]["Conflict"];
@@ -16861,6 +17230,75 @@ export interface operations {
             readonly 304: components["responses"]["NotModified"];
             readonly 400: components["responses"]["BadRequest"];
             readonly 500: components["responses"]["InternalError"];
+        };
+    };
+    readonly beginPasskey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The options. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PasskeyOptions"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Denied"];
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly logInByPasskey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["PasskeyAnswer"];
+            };
+        };
+        readonly responses: {
+            /** @description The pair of tokens. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly "Set-Cookie": components["headers"]["Set-CookieDevice"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TokenPair"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Denied"];
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
         };
     };
     readonly beginProviderLogin: {

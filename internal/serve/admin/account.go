@@ -40,7 +40,7 @@ type account struct {
 	Created         *time.Time   `json:"created"`
 	PasswordChanged *time.Time   `json:"password_changed"`
 	PasswordEnds    *time.Time   `json:"password_ends"`
-	SecondFactor    bool         `json:"second_factor"`                 // logins need a code
+	SecondFactor    bool         `json:"second_factor"`                 // the password alone does not log in
 	NeedsFactor     bool         `json:"second_factor_needed,omitzero"` // nothing else works before there is one
 	Session         string       `json:"session"`
 }
@@ -91,52 +91,6 @@ func (a *Accounts) changePassword(w http.ResponseWriter, r *http.Request, who *a
 	}
 	a.Cookies.SetDevice(w, pair.Device)
 	return route.AnswerPair(w, r, pair)
-}
-
-// factorStep is a step of setting up a second factor: the password begins it, a code puts it into
-// force, and a code with remove takes it away.
-type factorStep struct {
-	Kind     string        `json:"kind"`
-	Password auth.Password `json:"password"`
-	Code     string        `json:"otp"`
-	Remove   bool          `json:"remove"`
-}
-
-type factorState struct {
-	Kind     string   `json:"kind"`
-	State    string   `json:"state"` // pending, active or none
-	Secret   string   `json:"secret,omitzero"`
-	URI      string   `json:"uri,omitzero"`
-	Recovery []string `json:"recovery_codes,omitzero"`
-}
-
-// setFactor adds or removes the caller's second factor.
-func (a *Accounts) setFactor(r *http.Request, who *auth.Caller, body factorStep) (state factorState, address string, err error) {
-	by, from, now := a.Actor(r, who), a.Origin(r), a.Now()
-	state, address = factorState{Kind: "totp"}, a.BaseURL+"/account"
-	bad := &hazard.InvalidError{}
-	if body.Kind != "" && body.Kind != "totp" {
-		bad.Add("kind", "%.40q is not totp, the only kind of second factor here", body.Kind)
-	}
-	if (body.Password == "") == (body.Code == "") {
-		bad.Add("otp", "expected either password, to begin, or otp, to confirm or to remove")
-	}
-	if err := bad.Err(); err != nil {
-		return state, "", err
-	}
-	switch {
-	case body.Remove:
-		state.State = "none"
-		err = a.Auth.DropFactor(r.Context(), by, body.Code, from, now)
-	case body.Code != "":
-		state.State = "active"
-		state.Recovery, err = a.Auth.ConfirmFactor(r.Context(), by, body.Code, from, now)
-	default:
-		var setup auth.FactorSetup
-		setup, err = a.Auth.BeginFactor(r.Context(), by, body.Password, from, now)
-		state.State, state.Secret, state.URI = "pending", setup.Secret, setup.URI
-	}
-	return state, address, err
 }
 
 type accountSession struct {

@@ -38,7 +38,7 @@ func Changed[In, Out any](f func(r *http.Request, who *auth.Caller, in In) (out 
 func changing[In, Out any](f func(r *http.Request, who *auth.Caller, in In) (Out, string, error), isNew bool) Protected {
 	return func(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 		var in In
-		if err := object(w, r, &in); err != nil {
+		if err := Object(w, r, &in); err != nil {
 			return err
 		}
 		out, address, err := f(r, who, in)

@@ -162,7 +162,7 @@ const SecondFactor = "Hazardd-Second-Factor"
 // Fail writes the answer for an error.
 func (a *Router) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, auth.ErrFactor) {
-		w.Header()[SecondFactor] = []string{"totp"}
+		w.Header()[SecondFactor] = []string{auth.FactorKinds(err)}
 	}
 	if errors.Is(err, auth.ErrDenied) {
 		denied(w)

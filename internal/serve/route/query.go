@@ -129,9 +129,9 @@ func FloatParameter(values url.Values, name string, missing, low, high float64) 
 // expected describes the JSON value that a member must have, by its Go kind.
 var expected = map[reflect.Kind]string{reflect.String: "a string", reflect.Bool: "true or false", reflect.Slice: "an array of integers", reflect.Int64: "an integer"}
 
-// object parses a body that must be one JSON object with only the members of into. Errors repeat
+// Object parses a body that must be one JSON object with only the members of into. Errors repeat
 // nothing of the body, because it may hold a password.
-func object(w http.ResponseWriter, r *http.Request, into any) error {
+func Object(w http.ResponseWriter, r *http.Request, into any) error {
 	body, err := ReadBody(w, r, MaxLogin)
 	if err != nil {
 		return err

@@ -90,7 +90,7 @@ func (a *Login) login(w http.ResponseWriter, r *http.Request) error {
 	}
 	if errors.Is(err, auth.ErrFactor) {
 		again.Factor, again.Error = true, again.Language.Say("codeNeeded")
-		w.Header()[route.SecondFactor], w.Header()["Www-Authenticate"] = []string{"totp"}, []string{route.Realm}
+		w.Header()[route.SecondFactor], w.Header()["Www-Authenticate"] = []string{auth.FactorKinds(err)}, []string{route.Realm}
 		return a.answerLogin(w, http.StatusUnauthorized, again)
 	}
 	if errors.Is(err, auth.ErrNeedsFactor) {

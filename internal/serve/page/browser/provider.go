@@ -75,8 +75,9 @@ func (a *Login) loginMethods(w http.ResponseWriter, r *http.Request) error {
 	}
 	methods := struct {
 		Password bool      `json:"password"`
+		Passkeys bool      `json:"passkeys"`
 		Provider *provider `json:"provider"`
-	}{Password: true}
+	}{Password: true, Passkeys: a.Auth.PasskeysOff() == ""}
 	if a.Provider != nil {
 		methods.Provider = &provider{a.ProviderTitle, a.BaseURL + "/login/provider"}
 	}
