@@ -27,6 +27,7 @@ import (
 	"github.com/hazardd/hazardd/client"
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 const password = "violet kayak thermos orbit"
@@ -47,7 +48,7 @@ type world struct {
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, dir: t.TempDir(), address: "127.0.0.1:0", limited: map[string]bool{}}
+	w := &world{t: t, dir: t.TempDir(), address: test.Address(t).String(), limited: map[string]bool{}}
 	w.start()
 	t.Cleanup(func() { w.stop() })
 	for name, role := range map[string]auth.Role{"reader": auth.Reader, "editor": auth.Editor} {

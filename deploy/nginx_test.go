@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/nginx"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 )
@@ -356,14 +357,7 @@ func answer(status int) http.HandlerFunc {
 
 func TestNginxTriesReadsAgainAndWritesNever(t *testing.T) {
 	nginx.Program(t)
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := closed.Close(); err != nil {
-		t.Fatal(err)
-	}
-	away := closed.Addr().String()
+	away := test.Address(t).String()
 	for name, tt := range map[string]struct {
 		method, path string
 		first        http.HandlerFunc // nil: nothing listens there

@@ -236,25 +236,14 @@ func authority(t *testing.T, secure, plain int) (directory, root string) {
 	return server.URL + wfe.DirectoryPath, root
 }
 
-// free returns a port that was unused a moment ago.
-func free(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
 func TestACertificateIsGotByACME(t *testing.T) {
 	test.NoRace(t)
 	for name, plain := range map[string]bool{"checked by TLS": false, "checked by HTTP": true} {
 		t.Run(name, func(t *testing.T) {
-			securePort, plainPort := free(t), free(t)
+			securePort, plainPort := int(test.Address(t).Port()), int(test.Address(t).Port())
 			checked := securePort
 			if plain {
-				checked = free(t) // nothing answers there: only the other validation can succeed
+				checked = int(test.Address(t).Port()) // nothing answers there: only the other validation can succeed
 			}
 			directory, root := authority(t, checked, plainPort)
 			data := t.TempDir()

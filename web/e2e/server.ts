@@ -1,8 +1,9 @@
 // The real service for tests: the binary that was built, on a store of its own, with users that the tests know. It can be stopped and started
 // again on the same address.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer } from "node:net";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,14 +19,27 @@ export interface Account {
 
 export const editor: Account = { name: "ada", password: "umbrella trombone quartz lagoon" };
 export const reader: Account = { name: "rita", password: "harbour velvet cactus thunder" };
-/** An address of this machine that nobody listens at. */
+/**
+ * An address of this machine that nobody else gets until this process ends, as the Go tests have theirs (internal/test/address.go):
+ * below the ports that the kernel gives to whoever asks for any, and held by the UDP port of the same number.
+ */
 export async function freeAddress(): Promise<string> {
-  const holder = createServer().listen(0, "127.0.0.1");
-  await once(holder, "listening");
-  const { port } = holder.address() as AddressInfo;
-  holder.close();
-  await once(holder, "close");
-  return `http://127.0.0.1:${port}`;
+  for (;;) {
+    const port = 20000 + Math.floor(Math.random() * 10000);
+    const held = createSocket("udp4").unref();
+    const holder = createServer();
+    try {
+      held.bind(port, "127.0.0.1");
+      await once(held, "listening");
+      holder.listen(port, "127.0.0.1");
+      await once(holder, "listening");
+    } catch {
+      continue; // taken
+    }
+    holder.close();
+    await once(holder, "close");
+    return `http://127.0.0.1:${port}`;
+  }
 }
 
 /** Whose password a test may change. */
@@ -67,8 +81,8 @@ export class Server {
 
   /** Starts the service; the second time on the address of the first. */
   async up(): Promise<void> {
-    const listen = this.url ? new URL(this.url).host : "127.0.0.1:0";
-    const child = (this.#process = spawn(binary, ["serve", "--data", this.#dir, "--listen", listen, "--sources", "none", "--grace", "1s", "--log-level", "warn", ...this.flags], {
+    this.url ||= await freeAddress();
+    const child = (this.#process = spawn(binary, ["serve", "--data", this.#dir, "--listen", new URL(this.url).host, "--sources", "none", "--grace", "1s", "--log-level", "warn", ...this.flags], {
       stdio: ["ignore", "pipe", "inherit"],
     }));
     for await (const line of createInterface({ input: child.stdout! })) {

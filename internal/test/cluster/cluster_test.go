@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -47,35 +46,6 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	os.Exit(code)
-}
-
-// Ports of servers that are stopped and restarted. They are below the ports that the kernel assigns
-// to connections, so that nothing else takes one meanwhile.
-var ports struct {
-	sync.Mutex
-	next int
-}
-
-// freeAddr returns a loopback address on which nothing listens.
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	ports.Lock()
-	defer ports.Unlock()
-	if ports.next == 0 {
-		ports.next = 20000 + os.Getpid()%5000
-	}
-	for range 1000 {
-		ports.next++
-		addr := fmt.Sprintf("127.0.0.1:%d", ports.next)
-		if l, err := net.Listen("tcp", addr); err == nil {
-			if err := l.Close(); err != nil {
-				t.Fatal(err)
-			}
-			return addr
-		}
-	}
-	t.Fatal("no port is free")
-	return ""
 }
 
 // cluster is the complete system under test.
@@ -119,7 +89,7 @@ func newCluster(t *testing.T, o options) *cluster {
 	}
 	var addrs []string
 	for i := range o.nodes {
-		n := &hazardd{cluster: c, name: node(i), addr: freeAddr(t)}
+		n := &hazardd{cluster: c, name: node(i), addr: test.Address(t).String()}
 		if !o.sqlite {
 			n.lines = []*line{newLine(t, fmt.Sprintf("127.0.0.1:%d", c.primary.Port)), newLine(t, fmt.Sprintf("127.0.0.1:%d", c.standby.Port))}
 		}
@@ -178,7 +148,7 @@ func (c *cluster) startDatabases() {
 	if out, err := exec.CommandContext(t.Context(), "cp", "-a", fresh, c.data("a")).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if c.primary, err = postgres.Start(bin, c.data("a"), port(t)); err != nil {
+	if c.primary, err = postgres.Start(bin, c.data("a"), int(test.Address(t).Port())); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.primary.Stop(syscall.SIGQUIT) }) // it may have ended
@@ -186,7 +156,7 @@ func (c *cluster) startDatabases() {
 		t.Fatal(err)
 	}
 	c.replication = newLine(t, fmt.Sprintf("127.0.0.1:%d", c.primary.Port))
-	if c.standby, err = c.primary.Standby(c.data("b"), "standby", c.replication.port(), port(t)); err != nil {
+	if c.standby, err = c.primary.Standby(c.data("b"), "standby", c.replication.port(), int(test.Address(t).Port())); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.standby.Stop(syscall.SIGQUIT) })
@@ -199,19 +169,6 @@ func (c *cluster) startDatabases() {
 }
 
 func (c *cluster) data(name string) string { return filepath.Join(c.dir, name) }
-
-func port(t testing.TB) int {
-	t.Helper()
-	_, text, err := net.SplitHostPort(freeAddr(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := net.LookupPort("tcp", text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
 
 // store returns the arguments for the store, reached over lines; nil: directly.
 func (c *cluster) store(lines []*line) []string {

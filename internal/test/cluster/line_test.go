@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // line is a connection between two programs that can be interrupted.
@@ -27,7 +29,7 @@ type line struct {
 // newLine forwards from a port of its own to an address.
 func newLine(t testing.TB, to string) *line {
 	t.Helper()
-	listener, err := net.Listen("tcp", freeAddr(t))
+	listener, err := net.Listen("tcp", test.Address(t).String())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/child"
 )
 
@@ -96,7 +97,7 @@ func (l *Log) faults() string {
 // Start runs nginx in front of nodes, each HOST:PORT, until the test ends. It listens when Start returns.
 func Start(t testing.TB, nodes ...string) *Server {
 	t.Helper()
-	return start(t, nil, "127.0.0.1", freeAddr(t), freeAddr(t), nodes)
+	return start(t, nil, "127.0.0.1", test.Address(t).String(), test.Address(t).String(), nodes)
 }
 
 // StartIn is Start in a network namespace where ports 443 and 80 of host, an IPv4 address, are free. Ours must lead to host.
@@ -246,16 +247,6 @@ func Root(t testing.TB) string {
 	}
 	t.Fatal(err)
 	return ""
-}
-
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }
 
 // certify leaves a certificate for host, an IP address, and its key in dir.

@@ -11,7 +11,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -26,6 +25,7 @@ import (
 	"github.com/google/uuid"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/child"
 )
 
@@ -105,24 +105,22 @@ func configure(dir string, settings ...string) error {
 
 // Start starts a server on a free port, or on port, and waits until it answers.
 func Start(bin, dir string, port int) (*Server, error) {
+	release := func() error { return nil }
 	if port == 0 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		addr, held, err := test.Reserve()
 		if err != nil {
 			return nil, err
 		}
-		port = l.Addr().(*net.TCPAddr).Port
-		if err := l.Close(); err != nil {
-			return nil, err
-		}
+		port, release = int(addr.Port()), held
 	}
 	s := &Server{Dir: dir, Port: port, bin: bin, done: make(chan error, 1)}
 	s.cmd = command(bin, "postgres", "-D", dir, "-p", strconv.Itoa(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=")
 	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
 	child.EndWithParent(s.cmd, syscall.SIGQUIT)
 	if err := s.cmd.Start(); err != nil {
-		return nil, err
+		return nil, errors.Join(err, release())
 	}
-	go func() { s.done <- s.cmd.Wait() }()
+	go func() { s.done <- errors.Join(s.cmd.Wait(), release()) }()
 	if err := s.ready(); err != nil {
 		return nil, errors.Join(err, s.Stop(syscall.SIGQUIT))
 	}

@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -26,6 +25,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/child"
 )
 
@@ -119,19 +119,21 @@ func start() (err error) {
 	if err := errors.Join(os.Mkdir(data, 0o700), os.Mkdir(sidecar, 0o700), os.Mkdir(users, 0o700)); err != nil {
 		return err
 	}
-	if common.addr, err = freeAddress(); err != nil {
+	addr, release, err := test.Reserve()
+	if err != nil {
 		return err
 	}
+	common.addr = addr.String()
 	var log strings.Builder
 	common.cmd = exec.Command(filepath.Join(common.dir, "versitygw"), "--quiet", "--keep-alive", "--iam-dir", users, "--port", common.addr, "posix", "--sidecar", sidecar, data)
 	common.cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+accessKey, "ROOT_SECRET_KEY="+secretKey)
 	common.cmd.Stdout, common.cmd.Stderr = &log, &log
 	child.EndWithParent(common.cmd, syscall.SIGKILL)
 	if err := common.cmd.Start(); err != nil {
-		return err
+		return errors.Join(err, release())
 	}
 	common.done = make(chan error, 1)
-	go func() { common.done <- common.cmd.Wait() }()
+	go func() { common.done <- errors.Join(common.cmd.Wait(), release()) }()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for {
@@ -160,14 +162,6 @@ func answers(ctx context.Context) error {
 		return err
 	}
 	return resp.Body.Close()
-}
-
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 // Main runs the tests of a binary, and stops the server that they started: os.Exit(s3.Main(m.Run)).
