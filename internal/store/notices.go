@@ -428,9 +428,11 @@ func (s *Notices) ToldOf(ctx context.Context, hazardID int64) ([]Told, error) {
 	return list, storeError(err)
 }
 
-// ToldLast lists the hazards whose end a subscription was not sent, by channel.
+// ToldLast lists the hazards of which a subscription was told, by channel, but for those that are over and
+// whose end it was sent.
 func (s *Notices) ToldLast(ctx context.Context, subscription string) (list []Told, err error) {
-	rows, err := s.reads.QueryContext(ctx, `SELECT channel, hazard_id, n FROM told WHERE subscription = $1 AND NOT gone ORDER BY channel, hazard_id`, subscription)
+	rows, err := s.reads.QueryContext(ctx, `SELECT channel, hazard_id, n FROM told WHERE subscription = $1
+		AND (NOT gone OR EXISTS (SELECT 1 FROM hazards h WHERE h.id = told.hazard_id AND h.status = 'A')) ORDER BY channel, hazard_id`, subscription)
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -445,11 +447,28 @@ func (s *Notices) ToldLast(ctx context.Context, subscription string) (list []Tol
 	return list, storeError(rows.Err())
 }
 
-// MergeTold applies the record of who was told about a hazard to the hazard that it was merged
-// into.
-func (s *Notices) MergeTold(ctx context.Context, from, into int64) error {
+// MovedTold is a record of what a mailbox was sent, to be kept for another hazard.
+type MovedTold struct {
+	Told
+	Into int64
+}
+
+// MoveTold moves records of what was sent to other hazards, with what they say, unless the mailbox has a
+// record of these. Into may be the record's own hazard: then only what it says changes.
+func (s *Notices) MoveTold(ctx context.Context, list []MovedTold) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
-		return q.MergeTold(ctx, sqlc.MergeToldParams{FromID: from, IntoID: into})
+		for _, t := range list {
+			var err error
+			if t.Into == t.HazardID {
+				err = q.SaveKnown(ctx, sqlc.SaveKnownParams{Subscription: t.Subscription, Channel: t.Channel, HazardID: t.HazardID, N: t.Change, AtMs: int64(t.At), Gone: t.Gone, Said: string(t.Said)})
+			} else {
+				err = q.MoveTold(ctx, sqlc.MoveToldParams{IntoID: t.Into, Said: string(t.Said), Subscription: t.Subscription, Channel: t.Channel, FromID: t.HazardID})
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

@@ -120,11 +120,10 @@ INSERT INTO told (subscription, channel, hazard_id, n, first_ms, at_ms, gone, sa
 VALUES (sqlc.arg(subscription), sqlc.arg(channel), sqlc.arg(hazard_id), sqlc.arg(n), sqlc.arg(at_ms), sqlc.arg(at_ms), sqlc.arg(gone), sqlc.arg(said))
 ON CONFLICT (subscription, channel, hazard_id) DO UPDATE SET n = excluded.n, at_ms = excluded.at_ms, gone = excluded.gone, said = excluded.said;
 
--- name: MergeTold :exec
--- Who was told of a hazard knows of the one that it is part of now.
-INSERT INTO told (subscription, channel, hazard_id, n, first_ms, at_ms, gone, said)
-SELECT t.subscription, t.channel, CAST(sqlc.arg(into_id) AS BIGINT), t.n, t.first_ms, t.at_ms, t.gone, t.said FROM told t WHERE t.hazard_id = sqlc.arg(from_id)
-ON CONFLICT (subscription, channel, hazard_id) DO NOTHING;
+-- name: MoveTold :exec
+-- What was told of a hazard goes on with another one, of which that reader was told nothing.
+UPDATE told SET hazard_id = sqlc.arg(into_id), said = sqlc.arg(said) WHERE subscription = sqlc.arg(subscription) AND channel = sqlc.arg(channel) AND hazard_id = sqlc.arg(from_id)
+    AND NOT EXISTS (SELECT 1 FROM told t WHERE t.subscription = told.subscription AND t.channel = told.channel AND t.hazard_id = sqlc.arg(into_id));
 
 -- name: PurgeTold :exec
 DELETE FROM told WHERE at_ms < sqlc.arg(before_ms)

@@ -281,20 +281,28 @@ func (q *Queries) DropWaiting(ctx context.Context, arg DropWaitingParams) error 
 	return err
 }
 
-const mergeTold = `-- name: MergeTold :exec
-INSERT INTO told (subscription, channel, hazard_id, n, first_ms, at_ms, gone, said)
-SELECT t.subscription, t.channel, CAST($1 AS BIGINT), t.n, t.first_ms, t.at_ms, t.gone, t.said FROM told t WHERE t.hazard_id = $2
-ON CONFLICT (subscription, channel, hazard_id) DO NOTHING
+const moveTold = `-- name: MoveTold :exec
+UPDATE told SET hazard_id = $1, said = $2 WHERE subscription = $3 AND channel = $4 AND hazard_id = $5
+    AND NOT EXISTS (SELECT 1 FROM told t WHERE t.subscription = told.subscription AND t.channel = told.channel AND t.hazard_id = $1)
 `
 
-type MergeToldParams struct {
-	IntoID int64
-	FromID int64
+type MoveToldParams struct {
+	IntoID       int64
+	Said         string
+	Subscription string
+	Channel      string
+	FromID       int64
 }
 
-// Who was told of a hazard knows of the one that it is part of now.
-func (q *Queries) MergeTold(ctx context.Context, arg MergeToldParams) error {
-	_, err := q.db.ExecContext(ctx, mergeTold, arg.IntoID, arg.FromID)
+// What was told of a hazard goes on with another one, of which that reader was told nothing.
+func (q *Queries) MoveTold(ctx context.Context, arg MoveToldParams) error {
+	_, err := q.db.ExecContext(ctx, moveTold,
+		arg.IntoID,
+		arg.Said,
+		arg.Subscription,
+		arg.Channel,
+		arg.FromID,
+	)
 	return err
 }
 

@@ -53,6 +53,7 @@ type recipient struct {
 type facts struct {
 	row    store.Notice
 	hazard *hazard.Hazard // now; nil if it no longer exists
+	into   *hazard.Hazard // of a merged hazard: what it is part of, if that is over
 	last   *lastMessage   // about the hazard; nil if there was none. Of a message that may have arrived: that one
 	near   nearness
 	drafts []message.Draft // that wait, of a notice of drafts; more are not listed
@@ -215,8 +216,11 @@ func (r *recipient) delivery(f *facts, now hazard.Instant) (d *delivery, why str
 	switch {
 	case h == nil:
 		return nil, "the hazard no longer exists"
-	case h.Reason == hazard.EndMerged:
+	case h.Reason == hazard.EndMerged && (f.into == nil || f.last == nil):
 		return nil, "it is part of another hazard"
+	case h.Reason == hazard.EndMerged: // it is over with that one
+		h = new(*h)
+		h.Reason, h.Note, h.Successor, h.Severity = f.into.Reason, f.into.Note, uuid.Nil, f.into.Severity
 	}
 	d = &delivery{row: f.row, change: h.Version, at: h.LastUpdate.Time(), last: messageAbout(h, inside), item: f.near.item(h)}
 	if since := f.row.Since.Time(); since.After(d.at) {
@@ -230,7 +234,7 @@ func (r *recipient) delivery(f *facts, now hazard.Instant) (d *delivery, why str
 		d.last.Unsure = ""
 		return d, ""
 	}
-	d.last.Thread = f.last.Thread
+	d.last.Thread, d.last.Merged = f.last.Thread, f.last.Merged
 	if h.Status != hazard.Active {
 		if f.last.Over {
 			return nil, "its end was already sent"

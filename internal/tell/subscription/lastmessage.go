@@ -25,6 +25,7 @@ type lastMessage struct {
 	Measured map[hazard.Quantity]float64 `json:"measured,omitzero"`
 	Changed  []message.Change            `json:"changed,omitzero"` // what the message called changed
 	Unsure   string                      `json:"unsure,omitzero"`  // ID of the message, if it is not known whether it arrived
+	Merged   []int64                     `json:"merged,omitzero"`  // hazards that the reader was told of, and that are part of this one
 }
 
 // messageAbout returns what a message about a hazard says.

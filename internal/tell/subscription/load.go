@@ -97,7 +97,9 @@ func (s *Service) facts(ctx context.Context, sub *subscription, n store.Notice, 
 		return f, err
 	}
 	if f.hazard = h.ExpireAt(now); !sending && h.Reason == hazard.EndMerged {
-		return f, nil
+		if f.into, err = s.overWith(ctx, h, now); err != nil || f.into == nil {
+			return f, err
+		}
 	}
 	last, known := n.Said, true
 	if sending {

@@ -137,7 +137,7 @@ func (q *queue) Add(ctx context.Context, changes []*follow.Entry, upTo int64) er
 	}
 	var list []store.Notice
 	for _, c := range changes {
-		more, err := q.notices(ctx, &c.Change)
+		more, err := q.notices(ctx, c)
 		if err != nil && !q.Store.Quarantine.Telling(c.Number, err) { // nobody else waits for what is damaged
 			return err
 		}
@@ -178,30 +178,53 @@ func (q *queue) write(ctx context.Context, list []store.Notice, upTo int64) erro
 }
 
 // notices returns the notices of a change.
-func (q *queue) notices(ctx context.Context, c *hazard.Change) ([]store.Notice, error) {
-	now := hazard.At(q.Now())
+func (q *queue) notices(ctx context.Context, e *follow.Entry) ([]store.Notice, error) {
+	c, now := &e.Change, hazard.At(q.Now())
 	if c.Hazard == nil || c.At < now.Add(-tell.MaxAge) {
 		return nil, nil
 	}
-	if c.Hazard.Reason == hazard.EndMerged { // who was told of it is asked about what it is part of now
+	before, _, err := e.States(ctx)
+	if err != nil && !q.Store.Quarantine.Telling(c.Number, err) {
+		return nil, err
+	}
+	concerns := []*hazard.Hazard{c.Hazard}
+	switch was := before != nil && before.Reason == hazard.EndMerged; {
+	case c.Hazard.Reason == hazard.EndMerged: // who was told of it is asked about what it is part of now
 		into, err := q.merged(ctx, c.Hazard)
 		if err != nil || into == nil {
 			return nil, err
 		}
-		after := *c
-		after.Kind, after.HazardID, after.Hazard = hazard.HazardUpdated, into.ID, into
-		c = &after
+		concerns[0] = into
+	case was: // and who was told of what it is no longer part of, about both
+		others, err := q.parted(ctx, c.Hazard, before.Successor)
+		if err != nil {
+			return nil, err
+		}
+		concerns = append(concerns, others...)
 	}
-	a, err := q.audience(ctx, c.Hazard, now)
-	if err != nil {
-		return nil, err
+	var list []store.Notice
+	for _, h := range concerns {
+		about := *c
+		if h.ID != c.HazardID {
+			about.Kind, about.HazardID, about.Hazard = hazard.HazardUpdated, h.ID, h
+		}
+		a, err := q.audience(ctx, h, now)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, q.concerned(&about, a, now)...)
 	}
+	return list, nil
+}
+
+// concerned returns the notices of a change to an audience.
+func (q *queue) concerned(c *hazard.Change, a audience, now hazard.Instant) []store.Notice {
 	began, counting := time.Now(), q.Counting()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	list := q.index.notices(c, a, counting, now)
 	q.measures.matched.Observe(time.Since(began).Seconds())
-	return list, nil
+	return list
 }
 
 // audience is what decides who is notified of a changed hazard.
@@ -308,22 +331,14 @@ func (ix *index) notices(c *hazard.Change, a audience, counting bool, now hazard
 			if r.id == box.channel && !last.holds(current, reached[box.subscription] || s.hazard != uuid.Nil, now) {
 				add(s, r)
 			}
+			for _, id := range last.Merged { // they are over with it
+				if r.id == box.channel && !active {
+					list = append(list, store.Notice{Subscription: s.id.String(), Channel: r.id, Lane: r.lane, HazardID: id, Change: c.Number, Since: c.At, Created: now})
+				}
+			}
 		}
 	}
 	return list
-}
-
-// merged transfers the record of sent messages from a merged hazard to its successor, and returns
-// that; nil if there is none.
-func (s *Service) merged(ctx context.Context, h *hazard.Hazard) (*hazard.Hazard, error) {
-	into, err := s.Store.Hazards.ByUUID(ctx, h.Successor)
-	if errors.Is(err, hazard.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return into, s.Store.Notices.MergeTold(ctx, h.ID, into.ID)
 }
 
 // Reach returns how many subscriptions would be notified of a new hazard with these areas.

@@ -1,0 +1,154 @@
+package subscription
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
+)
+
+// A reader who was told of a hazard that becomes part of another one goes on in the same conversation:
+// the record of what was sent moves to the other one. A reader who was told of both hears of the end of
+// both. If the merge is undone, the record moves back, so that each hazard is compared with what was
+// said of it last, and nobody counts as told who was not.
+
+// merged moves the records of sent messages from a merged hazard to its successor, and returns that;
+// nil if there is none.
+func (s *Service) merged(ctx context.Context, h *hazard.Hazard) (*hazard.Hazard, error) {
+	into, err := s.Store.Hazards.ByUUID(ctx, h.Successor)
+	if errors.Is(err, hazard.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	told, err := s.Store.Notices.ToldOf(ctx, h.ID)
+	if err != nil || len(told) == 0 {
+		return into, err
+	}
+	there, err := s.toldOf(ctx, into.ID)
+	if err != nil {
+		return nil, err
+	}
+	var list []store.MovedTold
+	for _, t := range told {
+		last, err := decodeMessage(t.Said)
+		if err != nil {
+			return nil, err
+		}
+		parts := append(slices.Clone(last.Merged), h.ID)
+		if known, ok := there[store.Mailbox{Subscription: t.Subscription, Channel: t.Channel}]; ok {
+			if last, err = decodeMessage(known.Said); err != nil {
+				return nil, err
+			}
+			t = known
+		}
+		before := len(last.Merged)
+		for _, id := range parts {
+			if !slices.Contains(last.Merged, id) {
+				last.Merged = append(last.Merged, id)
+			}
+		}
+		if len(last.Merged) > before {
+			t.Said = last.encode()
+			list = append(list, store.MovedTold{Told: t, Into: into.ID})
+		}
+	}
+	return into, s.Store.Notices.MoveTold(ctx, list)
+}
+
+// parted moves back what merged has moved from h, which is no longer part of the hazard into, and returns
+// that hazard, and what it is part of in turn.
+func (s *Service) parted(ctx context.Context, h *hazard.Hazard, into uuid.UUID) (others []*hazard.Hazard, err error) {
+	own, err := s.toldOf(ctx, h.ID)
+	if err != nil {
+		return nil, err
+	}
+	var list []store.MovedTold
+	for into != uuid.Nil {
+		other, err := s.Store.Hazards.ByUUID(ctx, into)
+		if errors.Is(err, hazard.ErrNotFound) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		told, err := s.Store.Notices.ToldOf(ctx, other.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range told {
+			moved, err := s.partedIn(ctx, t, h.ID, own)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, moved...)
+		}
+		others, into = append(others, other), other.Successor
+	}
+	return others, s.Store.Notices.MoveTold(ctx, list)
+}
+
+// partedIn returns how a record of what was sent about another hazard changes when h is no longer part of
+// that one. own are the records of h.
+func (s *Service) partedIn(ctx context.Context, t store.Told, h int64, own map[store.Mailbox]store.Told) ([]store.MovedTold, error) {
+	last, err := decodeMessage(t.Said)
+	if err != nil {
+		return nil, err
+	}
+	i, box := slices.Index(last.Merged, h), store.Mailbox{Subscription: t.Subscription, Channel: t.Channel}
+	if i < 0 {
+		return nil, nil
+	}
+	if _, known := own[box]; known {
+		last.Merged = slices.Delete(last.Merged, i, i+1)
+		t.Said = last.encode()
+		return []store.MovedTold{{Told: t, Into: t.HazardID}}, nil
+	}
+	parts := last.Merged[:i]
+	rows, err := s.Store.Notices.Waiting(ctx, box, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range rows { // what is being sent comes before all that is decided now
+		if n.State == store.NoticeSending && n.HazardID == t.HazardID {
+			if last, err = decodeMessage(n.Said); err != nil {
+				return nil, err
+			}
+		}
+	}
+	last.Merged = parts
+	t.Said = last.encode()
+	return []store.MovedTold{{Told: t, Into: h}}, nil
+}
+
+func (s *Service) toldOf(ctx context.Context, id int64) (map[store.Mailbox]store.Told, error) {
+	list, err := s.Store.Notices.ToldOf(ctx, id)
+	told := make(map[store.Mailbox]store.Told, len(list))
+	for _, t := range list {
+		told[store.Mailbox{Subscription: t.Subscription, Channel: t.Channel}] = t
+	}
+	return told, err
+}
+
+// overWith returns the hazard that a merged one is part of now, if that is over; else nil.
+func (s *Service) overWith(ctx context.Context, h *hazard.Hazard, now hazard.Instant) (*hazard.Hazard, error) {
+	for h.Reason == hazard.EndMerged {
+		into, err := s.Store.Hazards.ByUUID(ctx, h.Successor)
+		if errors.Is(err, hazard.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		h = into.ExpireAt(now)
+	}
+	if h.Status == hazard.Active {
+		return nil, nil
+	}
+	return h, nil
+}
