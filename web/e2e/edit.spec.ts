@@ -59,7 +59,7 @@ test("an editor reports a hazard with a click on the map; faults stand at their 
   await form.getByRole("button", { name: "Create hazard" }).click();
   await question.getByRole("checkbox").check();
   await question.getByRole("button", { name: "Send the real WARNING" }).click();
-  await expect(panel(page).getByRole("heading", { level: 2 })).toHaveText("Flood - Old Harbour");
+  await expect(panel(page).getByRole("heading", { level: 2 })).toContainText("Flood - Old Harbour");
   const [made] = await server.call<{ severity_ID: string; category_ID: string; latitude: number; hazard_ID: number }[]>("GET", "/hazards/active");
   expect(made).toMatchObject({ severity_ID: "WARNING", category_ID: "EVENT" });
   const area = await server.call<{ role: string; wkt: { text: string } }>("GET", `/hazards/${made!.hazard_ID}/alert-geography`);
@@ -117,7 +117,7 @@ test("what somebody else changed meanwhile is shown field by field, and the edit
   await expect(form.getByText("Choose for each.")).toBeVisible();
   await form.getByLabel("As I want it: Advisory").check();
   await form.getByRole("button", { name: "Save with these choices" }).click();
-  await expect(panel(page).getByRole("heading", { level: 2 })).toHaveText("Flood - Old and New Harbour");
+  await expect(panel(page).getByRole("heading", { level: 2 })).toContainText("Flood - Old and New Harbour");
   expect(await server.read(h)).toMatchObject({ hazard_Name: "Flood - Old and New Harbour", severity_ID: "ADVISORY", description: "Falling" });
 
   // A change that touches none of our fields is no conflict.
@@ -148,7 +148,7 @@ test("nothing that was entered is lost: not with the server, not with Escape", {
   await expect(form.getByLabel("Name")).toHaveValue("Spill at the quay");
   await server.up();
   await form.getByRole("button", { name: "Create hazard" }).click();
-  await expect(panel(page).getByRole("heading", { level: 2 })).toHaveText("Spill at the quay");
+  await expect(panel(page).getByRole("heading", { level: 2 })).toContainText("Spill at the quay");
   // A reload ends the login, not the form.
   await panel(page).getByRole("button", { name: "Edit", exact: true }).click();
   await page.getByRole("region", { name: "Edit hazard" }).getByLabel("Description").fill("Twelve tonnes of lamp oil");
@@ -196,7 +196,7 @@ test("hazards move to response, end, are merged, and are retracted with a reason
   await merge.getByLabel(/High water in the harbour/).check();
   await expectAccessible(page, "merge");
   await merge.getByRole("button", { name: "Merge into it" }).click();
-  await expect(panel(page).getByRole("heading", { level: 2 })).toHaveText(same.hazard_Name);
+  await expect(panel(page).getByRole("heading", { level: 2 })).toContainText(same.hazard_Name);
   await expect.poll(async () => (await server.read(one)).status).toBe("E");
 
   side = panel(page);
@@ -310,7 +310,7 @@ test("a hazard is reported by keyboard alone", { tag: "@slow" }, async ({ page, 
   await key("ArrowDown");
   await expect(form.getByLabel("Watch")).toBeChecked();
   await key("Enter");
-  await expect(panel(page).getByRole("heading", { level: 2 })).toHaveText("Spill at the quay");
+  await expect(panel(page).getByRole("heading", { level: 2 })).toContainText("Spill at the quay");
   const [made] = await server.call<Record<string, unknown>[]>("GET", "/hazards/active");
   expect(made).toMatchObject({ type_ID: "ACCIDENT", severity_ID: "WATCH", latitude: 53.55, longitude: 10 });
 });
@@ -328,9 +328,9 @@ test("a merge, an end and a retraction are undone from the history; what cannot 
   await merge.getByLabel(/High water in the harbour/).check();
   await merge.getByRole("button", { name: "Merge into it" }).click();
   side = panel(page);
-  await expect(side.getByRole("heading", { level: 2 })).toHaveText(same.hazard_Name);
+  await expect(side.getByRole("heading", { level: 2 })).toContainText(same.hazard_Name);
   await side.getByRole("button", { name: "Go to it, or undo" }).click();
-  await expect(side.getByRole("heading", { level: 2 })).toHaveText(one.hazard_Name);
+  await expect(side.getByRole("heading", { level: 2 })).toContainText(one.hazard_Name);
   const history = side.locator("summary").filter({ hasText: "History" });
   await history.click();
   await side.getByRole("button", { name: /^Undo: Merged/ }).click();
@@ -378,7 +378,7 @@ test("a merge, an end and a retraction are undone from the history; what cannot 
   // Its own end is nobody's mistake.
   const short = await server.hazard("Squall", { type_ID: "STORM", autoexpire: "Y", end_Date: String(Date.now() + 6_000) });
   await page.evaluate((uuid) => (location.hash = `map=8/53.55/10&h=${uuid}`), short.uuid);
-  await expect(side.getByRole("heading", { level: 2 })).toHaveText(short.hazard_Name);
+  await expect(side.getByRole("heading", { level: 2 })).toContainText(short.hazard_Name);
   await expect(side.getByText("This hazard is over.")).toBeVisible();
   await history.click();
   await expect(side.getByText(/Its end came: that is not undone/)).toBeVisible();

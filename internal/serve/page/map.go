@@ -50,9 +50,8 @@ var (
 type drawing struct {
 	bytes.Buffer
 	palette
-	colour             string           // color of the severity
-	fills              *strings.Builder // takes the fills of areas, opaque; nil: they are drawn with the edges
-	width, height      float64          // in its own units
+	colour             string  // color of the severity
+	width, height      float64 // in its own units
 	west, north, scale float64
 	project            func(lat float64) float64 // converts to degrees at the equator
 	inverse            func(y float64) float64
@@ -144,6 +143,7 @@ func colourOfSeverity(of hazard.Severity) string {
 // shape is a geometry as lists of positions, longitude before latitude.
 type shape struct {
 	role     hazard.AreaRole
+	hollow   bool // has no fill
 	polygons [][][][2]float64
 	lines    [][][2]float64
 	points   [][2]float64
@@ -436,9 +436,7 @@ func (d *drawing) shape(s *shape) {
 		dash = ` stroke-dasharray="9 5"`
 	}
 	if areas.Len() > 0 {
-		if d.fills != nil {
-			fmt.Fprintf(d.fills, `<path d="%s" fill="%s" fill-rule="evenodd"/>`, areas.String(), d.colour)
-		} else {
+		if !s.hollow {
 			fmt.Fprintf(d, `<path d="%s" fill="%s" fill-opacity="0.28" fill-rule="evenodd"/>`, areas.String(), d.colour)
 		}
 		for _, stroke := range []struct {

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -70,8 +69,7 @@ func (w *Window) SVG() []byte {
 	towns := d.ground(w.Ground)
 	d.gaps(w.Gaps)
 	// Draw the most severe last, and never a drill over a real hazard.
-	all := slices.Clone(w.Hazards)
-	list := all
+	list := slices.Clone(w.Hazards)
 	slices.SortStableFunc(list, func(a, b Placed) int {
 		switch {
 		case a.Hazard.Drill() && !b.Hazard.Drill():
@@ -81,15 +79,15 @@ func (w *Window) SVG() []byte {
 		}
 		return cmp.Or(cmp.Compare(a.Hazard.Severity, b.Hazard.Severity), cmp.Compare(b.Hazard.ID, a.Hazard.ID))
 	})
-	for len(list) > 0 {
-		n := 1
-		for n < len(list) && list[n].Hazard.Severity == list[0].Hazard.Severity && list[n].Hazard.Drill() == list[0].Hazard.Drill() {
-			n++
-		}
-		d.level(list[:n], w.Dark)
-		list = list[n:]
+	real := slices.IndexFunc(list, func(p Placed) bool { return !p.Hazard.Drill() })
+	if real < 0 {
+		real = len(list)
 	}
-	d.crowd(all, towns)
+	for _, p := range list[:real] {
+		d.drill(p)
+	}
+	d.surface(list[real:], w)
+	d.crowd(list, towns)
 	d.tell(towns, w)
 	d.WriteString(`</svg>`)
 	return d.Bytes()
@@ -133,57 +131,164 @@ func (d *drawing) read(g geo.Shape) shape {
 	return s
 }
 
-// level draws the areas of hazards of one level: where they overlap, the fill is that of one. A
-// more severe level covers most of a milder one, as on the moving map; drills have no fill.
-func (d *drawing) level(list []Placed, dark bool) {
-	before := d.Len()
-	d.fills = &strings.Builder{}
-	for _, p := range list {
-		d.areasOf(p)
-	}
-	fills := d.fills.String()
-	d.fills = nil
-	if opacity := opacityOf(list[0].Hazard.Severity, dark); fills != "" && opacity > 0 && !list[0].Hazard.Drill() {
-		edges := bytes.Clone(d.Bytes()[before:])
-		d.Truncate(before)
-		fmt.Fprintf(d, `<g opacity="%.2g">%s</g>`, opacity, fills)
-		d.Write(edges)
-	}
+// levelLook is how the surface of danger shows a level: the same as on the moving map
+// (web/src/map/surface.ts).
+type levelLook struct {
+	fill                            string
+	opacity                         float64
+	marks                           string // color of its stripes or dots; empty: none
+	strength                        float64
+	line, halo                      string
+	lineOpacity, width, haloOutside float64 // in pixels
+	from                            float64 // zoom from which it has a line
 }
 
-// opacityOf returns the opacity of the fill of a level. In the dark yellow and green are far
-// lighter than land, and red is not.
-func opacityOf(s hazard.Severity, dark bool) float64 {
-	light, night := 0.0, 0.0
-	switch s {
-	case hazard.Warning:
-		light, night = 0.72, 0.85
-	case hazard.Watch:
-		light, night = 0.4, 0.2
-	case hazard.Advisory:
-		light, night = 0.2, 0.15
+func lookOf(s hazard.Severity, dark bool) levelLook {
+	type both struct{ light, dark levelLook }
+	l := map[hazard.Severity]both{
+		hazard.Warning: {
+			levelLook{fill: "#ff0000", opacity: 0.72, line: "#8f0000", lineOpacity: 1, width: 1.8, halo: "#ffffff", haloOutside: 1},
+			levelLook{fill: "#ff4848", opacity: 0.92, line: "#ffd9d9", lineOpacity: 1, width: 1.6, halo: "#000000", haloOutside: 1.1},
+		},
+		hazard.Watch: {
+			levelLook{fill: "#ffff00", opacity: 0.36, marks: "#6b5c00", strength: 0.45, line: "#5f5200", lineOpacity: 1, width: 1.6},
+			levelLook{fill: "#ffff00", opacity: 0.08, marks: "#ffff00", strength: 0.3, line: "#ffff00", lineOpacity: 0.75, width: 1.3},
+		},
+		hazard.Advisory: {
+			levelLook{fill: "#00ff00", opacity: 0.13, marks: "#00731a", strength: 0.42, line: "#00731a", lineOpacity: 0.75, width: 1, from: 5},
+			levelLook{fill: "#00ff00", opacity: 0.07, marks: "#00ff00", strength: 0.3, line: "#00ff00", lineOpacity: 0.5, width: 1, from: 5},
+		},
+		hazard.Information: {
+			levelLook{line: "#1c78c4", lineOpacity: 0.9, width: 1, from: 5},
+			levelLook{line: "#3199f0", lineOpacity: 0.8, width: 1, from: 5},
+		},
+	}[s]
+	if l.light.line == "" {
+		return levelLook{line: "#666666", lineOpacity: 1, width: 1.6}
 	}
 	if dark {
-		return night
+		return l.dark
 	}
-	return light
+	return l.light
 }
 
-// areasOf draws the areas of a hazard that are in the window.
-func (d *drawing) areasOf(p Placed) {
-	d.colour = colourOfSeverity(p.Hazard.Severity)
-	casing := d.casing
-	if p.Hazard.Drill() { // no real area has a black and white line
-		d.colour, d.casing = "#000000", "#ffffff"
+// surface draws the areas of real hazards, in the order of their levels, the mildest first. Per
+// place only the worst level is filled, and equal levels are one area: each level is masked by the
+// worse ones, and its line by itself, so that only the outer half of the line is seen.
+func (d *drawing) surface(list []Placed, w *Window) {
+	var levels []hazard.Severity
+	var others strings.Builder // lines, points, and outlines of places that the hazard is somewhere in
+	d.WriteString(`<defs>`)
+	for len(list) > 0 {
+		s := list[0].Hazard.Severity
+		n := 1
+		for n < len(list) && list[n].Hazard.Severity == s {
+			n++
+		}
+		before := d.Len()
+		fmt.Fprintf(d, `<g id="a%d" fill-rule="evenodd">`, s)
+		start := d.Len()
+		for _, p := range list[:n] {
+			d.areasOf(p, lookOf(s, w.Dark).line, &others)
+		}
+		if d.Len() > start {
+			levels = append(levels, s)
+			d.WriteString(`</g>`)
+		} else {
+			d.Truncate(before)
+		}
+		list = list[n:]
 	}
+	d.marks(w.Dark)
+	for i := range levels {
+		if i+1 < len(levels) {
+			d.mask("m", levels[i], levels[i+1:])
+		}
+		d.mask("o", levels[i], levels[i:])
+	}
+	d.WriteString(`</defs>`)
+	for i, s := range levels {
+		d.level(s, lookOf(s, w.Dark), w.Zoom, i == len(levels)-1)
+	}
+	d.WriteString(others.String())
+}
+
+// areasOf draws the areas of a hazard that are in the window, without colors; the rest goes to
+// others.
+func (d *drawing) areasOf(p Placed, line string, others *strings.Builder) {
 	for i, g := range p.Shapes {
 		s := d.read(g)
 		if i < len(p.Hazard.Areas) {
 			s.role = p.Hazard.Areas[i].Role
 		}
-		if p.Hazard.Drill() {
-			s.role = hazard.ImpactArea // which is dashed
+		if !d.seesAny(&s) {
+			continue
 		}
+		if s.role != hazard.OutlineOfPlace {
+			for _, rings := range s.polygons {
+				var area strings.Builder
+				for _, ring := range rings {
+					area.WriteString(d.way(ring, true) + "Z")
+				}
+				fmt.Fprintf(d, `<path d="%s"/>`, area.String())
+			}
+			s.polygons = nil
+		}
+		before := d.Len()
+		d.colour = line
+		d.shape(&s)
+		others.Write(d.Bytes()[before:])
+		d.Truncate(before)
+	}
+}
+
+// mask writes the mask of a level, with that letter before its number, which leaves out the areas
+// of those levels.
+func (d *drawing) mask(letter string, of hazard.Severity, without []hazard.Severity) {
+	fmt.Fprintf(d, `<mask id="%s%d" maskUnits="userSpaceOnUse" x="0" y="0" width="%.0f" height="%.0f"><rect width="%.0[3]f" height="%.0[4]f" fill="#fff"/>`, letter, of, d.width, d.height)
+	for _, s := range without {
+		fmt.Fprintf(d, `<use href="#a%d"/>`, s)
+	}
+	d.WriteString(`</mask>`)
+}
+
+// marks defines the stripes of a watch and the dots of an advisory, of the sizes of the moving map.
+func (d *drawing) marks(dark bool) {
+	watch, advisory := lookOf(hazard.Watch, dark), lookOf(hazard.Advisory, dark)
+	fmt.Fprintf(d, `<pattern id="p%d" width="7.8" height="7.8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0 0V7.8" stroke="%s" stroke-width="2.1"/></pattern>`, hazard.Watch, watch.marks)
+	fmt.Fprintf(d, `<pattern id="p%d" width="8" height="8" patternUnits="userSpaceOnUse"><circle cx="2" cy="2" r="1" fill="%s"/><circle cx="6" cy="6" r="1" fill="%[2]s"/></pattern>`, hazard.Advisory, advisory.marks)
+}
+
+// level draws the surface of a level; the worst one has no mask.
+func (d *drawing) level(s hazard.Severity, l levelLook, zoom float64, worst bool) {
+	if l.opacity > 0 {
+		mask := ""
+		if !worst {
+			mask = fmt.Sprintf(` mask="url(#m%d)"`, s)
+		}
+		fmt.Fprintf(d, `<g%s><use href="#a%d" fill="%s" opacity="%.2g"/>`, mask, s, l.fill, l.opacity)
+		if l.marks != "" {
+			fmt.Fprintf(d, `<use href="#a%d" fill="url(#p%[1]d)" opacity="%.2g"/>`, s, l.strength)
+		}
+		d.WriteString(`</g>`)
+	}
+	if zoom < l.from {
+		return
+	}
+	fmt.Fprintf(d, `<g mask="url(#o%d)" fill="none" stroke-linejoin="round">`, s)
+	if l.halo != "" {
+		fmt.Fprintf(d, `<use href="#a%d" stroke="%s" stroke-width="%.1f"/>`, s, l.halo, 2*(l.width+l.haloOutside))
+	}
+	fmt.Fprintf(d, `<use href="#a%d" stroke="%s" stroke-width="%.1f" opacity="%.2g"/></g>`, s, l.line, 2*l.width, l.lineOpacity)
+}
+
+// drill draws the areas of a drill: no real area has a black and white line.
+func (d *drawing) drill(p Placed) {
+	casing := d.casing
+	d.colour, d.casing = "#000000", "#ffffff"
+	for _, g := range p.Shapes {
+		s := d.read(g)
+		s.role, s.hollow = hazard.ImpactArea, true // which is dashed
 		if d.seesAny(&s) {
 			d.shape(&s)
 		}

@@ -51,7 +51,7 @@ func TestAWindowLeavesNoHazardOut(t *testing.T) {
 	w.Hazards = append(w.Hazards, placed(4, hazard.Warning, hazard.Event, -179, 12), // beyond the antimeridian
 		placed(5, hazard.Warning, hazard.Exercise, 178, 10), placed(6, hazard.Watch, hazard.Event, 0, 0) /* on the other side of the world */)
 	text := drawnWindow(t, w)
-	if n := strings.Count(text, "<use "); n != 3 {
+	if n := strings.Count(text, `<use href="#s`); n != 3 {
 		t.Errorf("%d symbols, want one for the advisories, one for the warning and one for the drill", n)
 	}
 	if !strings.Contains(text, ">+2</text>") || strings.Contains(text, ">+3</text>") {
@@ -78,7 +78,7 @@ func TestACrowdBecomesDots(t *testing.T) {
 		}
 	}
 	text := drawnWindow(t, w)
-	symbols, dots := strings.Count(text, "<use "), strings.Count(text, fmt.Sprintf(`r="%.1f"`, dotRadius))
+	symbols, dots := strings.Count(text, `<use href="#s`), strings.Count(text, fmt.Sprintf(`r="%.1f"`, dotRadius))
 	if symbols != maxSymbols || dots < 20 {
 		t.Errorf("%d symbols and %d dots of %d hazards", symbols, dots, n)
 	}
@@ -90,14 +90,17 @@ func TestAWindowHasAreasAndGaps(t *testing.T) {
 	w := &Window{Longitude: 10, Latitude: 53.5, Zoom: 5, Width: 400, Height: 800, Gaps: []geo.Shape{far}}
 	w.Hazards = []Placed{placed(1, hazard.Warning, hazard.Event, 40, 10, area)} // its point is outside the window
 	text := drawnWindow(t, w)
-	if !strings.Contains(text, `<g opacity="0.72">`) || strings.Contains(text, "<use ") || strings.Contains(text, `id="gap"`) {
+	const warning, watch = `<g><use href="#a5" fill="#ff0000" opacity="0.72"/>`, `<g mask="url(#m4)"><use href="#a4" fill="#ffff00" opacity="0.36"/>`
+	if !strings.Contains(text, warning) || strings.Contains(text, `<use href="#s`) || strings.Contains(text, `id="gap"`) {
 		t.Errorf("an area in the window, a point and a gap elsewhere: %.3000s", text)
 	}
 	w.Hazards = append(w.Hazards, placed(2, hazard.Warning, hazard.Event, 40, 11, area), placed(3, hazard.Watch, hazard.Event, 40, 12, area), placed(4, hazard.Warning, hazard.Exercise, 40, 13, area))
 	text = drawnWindow(t, w)
-	watch, warning := strings.Index(text, `<g opacity="0.4">`), strings.Index(text, `<g opacity="0.72">`)
-	if strings.Count(text, "<g opacity=") != 2 || watch < 0 || watch > warning || strings.Contains(text, "fill-opacity") {
-		t.Errorf("two warnings, a watch and a drill at one place: one fill for each level, the most severe last, none for drills: %.3000s", text)
+	if strings.Count(text, warning) != 1 || strings.Count(text, watch) != 1 || strings.Contains(text, "fill-opacity") {
+		t.Errorf("two warnings, a watch and a drill at one place: one fill for each level, none for drills: %.3000s", text)
+	}
+	if mask := `<mask id="m4" maskUnits="userSpaceOnUse" x="0" y="0" width="400" height="800"><rect width="400" height="800" fill="#fff"/><use href="#a5"/></mask>`; !strings.Contains(text, mask) {
+		t.Errorf("the watch shows through the warnings: no %s in %.3000s", mask, text)
 	}
 	w.Gaps = []geo.Shape{area}
 	if text := drawnWindow(t, w); !strings.Contains(text, `url(#gap)`) {

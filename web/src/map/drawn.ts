@@ -58,13 +58,20 @@ export function drawnOf(all: readonly Shape[]): { readonly shown: readonly Shape
 }
 
 /** Draws shapes beneath the marks of hazards; what it returns takes them off. `time` writes when a storm or a wave is expected somewhere. */
-export function draw(view: MapView, shown: readonly Shape[], time: (at: number) => string): () => void {
+export function draw(view: MapView, shown: readonly Shape[], dark: boolean, time: (at: number) => string): () => void {
   const data: FeatureCollection = {
     type: "FeatureCollection",
-    features: shown.map(({ geometry, properties: { role, color, forecast, from } }) => ({
+    features: shown.map(({ geometry, properties: { role, color, forecast, from, value, unit } }) => ({
       type: "Feature",
       geometry,
-      properties: { role, color, forecast, ...((role === "position" || role === "coast") && forecast && geometry.type === "Point" ? { time: time(Date.parse(from)) } : {}) },
+      properties: {
+        role,
+        color,
+        forecast,
+        ...((role === "position" || role === "coast") && forecast && geometry.type === "Point"
+          ? { time: [time(Date.parse(from)), role === "position" && value !== undefined ? `${Math.round(value)} ${unit ?? ""}` : ""].filter(Boolean).join("\n") }
+          : {}),
+      },
     })),
   };
   view.overlay("drawn", (map: Drawn, before: string) => {
@@ -93,8 +100,8 @@ export function draw(view: MapView, shown: readonly Shape[], time: (at: number) 
       type: "symbol",
       source: "drawn",
       filter: ["has", "time"],
-      layout: { "text-field": ["get", "time"], "text-font": [...regular], "text-size": 12, "text-anchor": "left", "text-offset": [0.8, 0] },
-      paint: { "text-color": "#10181f", "text-halo-color": "#ffffff", "text-halo-width": 1.6 },
+      layout: { "text-field": ["get", "time"], "text-font": [...regular], "text-size": 12, "text-anchor": "left", "text-offset": [0.8, 0], "text-justify": "left", "text-max-width": 16 },
+      paint: { "text-color": dark ? "#e8edf2" : "#10181f", "text-halo-color": dark ? "#0d141a" : "#ffffff", "text-halo-width": 1.6 },
     }, before);
   });
   return () => takeOff(view, "drawn", ["drawn"]);

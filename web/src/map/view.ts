@@ -583,7 +583,13 @@ export class MapView {
     });
     for (const source of HAZARD_SOURCES) {
       const shared = { "icon-allow-overlap": true, "icon-ignore-placement": true } as const;
-      add({ id: source, type: "symbol", source, layout: { ...shared, "icon-image": ["get", "icon"], "icon-size": ["/", ["get", "size"], SYMBOL], "symbol-sort-key": ["get", "sort"] } });
+      // No name of a town lies beneath a symbol.
+      add({
+        id: source,
+        type: "symbol",
+        source,
+        layout: { "icon-allow-overlap": true, "icon-image": ["get", "icon"], "icon-size": ["/", ["get", "size"], SYMBOL], "symbol-sort-key": ["get", "sort"] },
+      });
       add({
         id: `${source}-more`,
         type: "symbol",

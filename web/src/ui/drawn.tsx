@@ -12,13 +12,14 @@ import { Section, useData } from "./parts";
 type Answer = FeatureCollection<Geometry, Schemas["ShapeFeature"]["properties"]>;
 
 export function Drawn({ h, version }: { h: Hazard; version: string }) {
-  const { store, map } = usePage();
+  const { store, map, theme } = usePage();
   const at = store.past.value?.at;
   const path = `/hazards/${h.hazard_ID}/shapes?${new URLSearchParams({ ...(h.type_ID === "WILDFIRE" ? { earlier: "true" } : {}), ...(at === undefined ? {} : { at: new Date(at).toISOString() }) })}`;
   const { data } = useData(`${h.hazard_ID} ${path} ${version}`, (signal) => store.api.geo<Answer>(path, signal));
   const found = useMemo(() => data && drawnOf(data.features), [data]);
   const view = map.value;
-  useEffect(() => (view && found?.shown.length ? draw(view, found.shown, short) : undefined), [view, found]);
+  const dark = theme.value === "dark";
+  useEffect(() => (view && found?.shown.length ? draw(view, found.shown, dark, short) : undefined), [view, found, dark]);
   if (!found?.lines.length) return null;
   return (
     <Section title={drawn.title} open>

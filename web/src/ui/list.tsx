@@ -267,8 +267,13 @@ function Worth() {
   );
 }
 
+/** A town that is farther, in meters, says less than the headline. */
+const FAR = 100_000;
+/** What is older says so, milliseconds. */
+const HOUR = 3_600_000;
+
 /** Distinguishes a hazard from others with the same name: place, size and distance; and when it was updated. */
-function Facts({ h }: { h: Hazard }) {
+function Facts({ h, said }: { h: Hazard; said: boolean }) {
   const page = usePage();
   const { store } = page;
   const m = moments(h);
@@ -278,7 +283,7 @@ function Facts({ h }: { h: Hazard }) {
   const from = store.me.value ?? (store.order.value === "distance" ? store.from.value : undefined);
   const facts = [
     known && text.list.only({ known: lands(known) }),
-    near && !fold(h.hazard_Name).includes(fold(near.town.name))
+    near && !(said && near.metres > FAR) && !fold(h.hazard_Name).includes(fold(near.town.name))
       ? (near.metres < 5_000
         ? text.list.at({ town: near.town.name })
         : text.list.near({ distance: kilometres(near.metres), direction: byId(text.list.directions, String(near.direction))!, town: near.town.name }))
@@ -286,6 +291,7 @@ function Facts({ h }: { h: Hazard }) {
     size === undefined ? "" : text.list.size({ km2: rounded(size) }),
     from && !known ? (store.areas.contains(h, ...from) ? text.list.here : text.list.away({ distance: kilometres(away(h, from)) })) : "",
   ].filter(Boolean);
+  if (said && facts.length === 0 && store.around.value - m.updated < HOUR) return null;
   return (
     <span class="row-facts">
       {facts.map((fact, i) => <bdi key={i}>{fact}{" · "}</bdi>)}
@@ -295,7 +301,7 @@ function Facts({ h }: { h: Hazard }) {
 }
 
 /** When it ends, or is expected to. */
-function Until({ h }: { h: Hazard }) {
+export function Until({ h }: { h: Hazard }) {
   const { store, printing } = usePage();
   const m = moments(h);
   if (!(m.end > m.start)) return null;
@@ -366,7 +372,7 @@ function Row(
             <Until h={h} />
             <PeopleThere s={summary} />
           </span>
-          <Facts h={h} />
+          <Facts h={h} said={says(summary)} />
         </span>
         {here && <span class="here" title={text.list.hereLong}>{text.list.here}</span>}
         {fresh && <span class="fresh">{text.list.fresh[fresh]}</span>}

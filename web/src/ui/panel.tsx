@@ -2,13 +2,14 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { HazardActions, MergedHere, SplitButton } from "../edit/parts";
 import { isDrill, severity, type Hazard, type Report, type Source } from "../model";
-import { matcher } from "../filter";
+import { fold, matcher } from "../filter";
 import { calm, languageOf, reflow, webAddress } from "../prose";
 import { byId, lands, language, text } from "../words";
 import { position } from "../position";
 import { deviceZone, relative, zoneOf } from "../time";
 import { usePage } from "./context";
 import { forMembers, later } from "./later";
+import { Until } from "./list";
 import { Badge, Icon, IconButton, kindOf, Loading, Prose, Section, Symbol, useData, When } from "./parts";
 import { Products } from "./products";
 
@@ -58,6 +59,12 @@ function Content({ h }: { h: Hazard }) {
   const version = `${h.update_Date}/${h.last_Update}/${store.productChanges.value.get(h.hazard_ID) ?? 0}`;
   const reports = useData<readonly Report[]>(`${h.hazard_ID} ${version}`, (signal) => store.api.get<"/hazards/{hazard-id}/reports">(`/hazards/${h.hazard_ID}/reports`, { signal }));
   const said = languageOf(h, reports.data ?? []);
+  const at = store.past.value?.at;
+  useEffect(() => {
+    page.said.want(h, at);
+    void store.readSources(); // their states stand beside their names
+  }, [h.hazard_ID, h.update_Date, at, language()]);
+  const headline = page.said.of(h, at)?.headline ?? (at === undefined ? page.summaries.of(h)?.headline : undefined);
   const over = h.status !== "A" && !store.past.value;
   const hidden = !over && !matcher(store.filter.value)(h);
   return (
@@ -70,11 +77,14 @@ function Content({ h }: { h: Hazard }) {
       <header class={`panel-head ${over ? "" : `level sev-${severity(h.severity_ID).id}`}`}>
         <Symbol h={h} size={52} />
         <div>
-          <h2 ref={title} tabIndex={-1} dir="auto" lang={said}>{h.hazard_Name}</h2>
+          <h2 ref={title} tabIndex={-1} dir="auto">
+            {headline && <span class="lead">{headline}</span>}
+            {!(headline && fold(headline).includes(fold(h.hazard_Name))) && <span class={headline ? "panel-name" : ""} lang={said}>{h.hazard_Name}</span>}
+          </h2>
           <p class="panel-tags">
             <Badge id={h.severity_ID} />
             <span>{kindOf(h)}</span>
-            <span class="muted">{text.panel.numbers({ id: h.hazard_ID })}</span>
+            {!over && <Until h={h} />}
           </p>
         </div>
         <IconButton icon="close" label={text.close} onClick={() => page.close()} class="panel-close" />
@@ -83,7 +93,7 @@ function Content({ h }: { h: Hazard }) {
         {over && <Over h={h} />}
         {hidden && <p class="note">{text.panel.notShown}</p>}
         <MergedHere h={h} />
-        <Lead h={h} over={over} />
+        <ToDo h={h} over={over} />
         {h.brief ? <p class="muted" role="status">{store.elsewhere.value?.note || text.panel.loading}</p> : <Description h={h} said={said} />}
         <Drawn h={h} version={version} />
         {!store.past.value && <People h={h} />}
@@ -95,6 +105,7 @@ function Content({ h }: { h: Hazard }) {
         </Section>
         <History h={h} version={version} />
         {!h.brief && <HazardActions h={h} />}
+        <p class="muted">{text.panel.numbers({ id: h.hazard_ID })}</p>
       </div>
       <footer class="panel-foot">
         <Actions h={h} />
@@ -103,19 +114,12 @@ function Content({ h }: { h: Hazard }) {
   );
 }
 
-/** The hazard in a sentence or two, and what to do. */
-function Lead({ h, over }: { h: Hazard; over: boolean }) {
-  const { store, said, summaries } = usePage();
-  const at = store.past.value?.at;
-  useEffect(() => {
-    said.want(h, at);
-    void store.readSources(); // their states stand beside their names
-  }, [h.hazard_ID, h.update_Date, at, language()]);
-  const known = said.of(h, at);
-  const headline = known?.headline ?? (at === undefined ? summaries.of(h)?.headline : undefined);
+/** What to do. */
+function ToDo({ h, over }: { h: Hazard; over: boolean }) {
+  const { store, said } = usePage();
+  const known = said.of(h, store.past.value?.at);
   return (
     <>
-      {headline && headline.replace(/[.。]$/, "") !== h.hazard_Name && <p class="lead" dir="auto">{headline}</p>}
       {!over && known?.instruction
         ? (
           <section class="to-do" aria-labelledby="to-do">

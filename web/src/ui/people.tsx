@@ -27,6 +27,12 @@ export function People({ h }: { h: Hazard }) {
     <Loading state={state}>
       {({ importance: i, counted, exposure: e }) => {
         const towns = e.places.filter((t) => t.inside);
+        const bands = e.bands.flatMap(({ kind, value, people, low, high }) => {
+          const words = kind === "wind_kmh" ? text.people.wind : kind === "intensity" ? text.people.intensity : undefined;
+          if (!words || value == null || people === null) return [];
+          const n = text.people.about({ n: about(people), low: about(low ?? people), high: about(high ?? people) });
+          return [`${words({ value: kind === "wind_kmh" ? number(Math.round(value), { style: "unit", unit: "kilometer-per-hour" }) : number(value) })}: ${n}`];
+        });
         return (
           <>
             <dl class="facts">
@@ -46,6 +52,8 @@ export function People({ h }: { h: Hazard }) {
                       {text.people.counting} <button type="button" class="small" onClick={state.retry}>{text.panel.retry}</button>
                     </>
                   )
+                  : e.people === null && bands.length > 0
+                  ? bands.map((words) => <p key={words}>{words}</p>)
                   : e.people === null
                   ? (
                     <>
@@ -53,7 +61,7 @@ export function People({ h }: { h: Hazard }) {
                     </>
                   )
                   : text.people.about({ n: about(e.people), low: about(e.low ?? e.people), high: about(e.high ?? e.people) })}
-                {e.regions_text && <p class="muted" dir="auto">{e.regions_text}</p>}
+                {e.regions.length > 0 && <p class="muted" dir="auto">{e.regions_text}</p>}
                 {towns.length > 0 && <p class="muted">{text.people.towns({ names: listed(towns.slice(0, TOWNS).map((t) => t.name)) })}</p>}
               </dd>
             </dl>

@@ -2,7 +2,7 @@
 import { effect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { again, beginAgain } from "../again";
-import { NARROW, saves } from "../begin";
+import { addressOf, canShow, NARROW, saves, sizeFor } from "../begin";
 import { New } from "../edit/parts";
 import { library } from "../map/library";
 import { lastView, type View } from "../url";
@@ -375,8 +375,15 @@ function MapPlace() {
   const page = usePage();
   const place = useRef<HTMLDivElement>(null);
   const [settled, settle] = useState(false);
+  const [before, showBefore] = useState("");
   useLayoutEffect(() => {
     if (page.first) place.current!.append(page.first.place);
+    // A wide window shows the server's picture until its map is drawn, where it may be asked for without a token.
+    const { store } = page;
+    const view = store.view.peek() ?? lastView();
+    const { clientWidth: width, clientHeight: height } = place.current!;
+    if (!page.narrow.peek() && store.api.open && !store.past.peek() && view && canShow(view))
+      showBefore(addressOf(view, store.filter.peek(), page.theme.peek() === "dark", sizeFor({ width, height }, undefined)));
   }, []);
   useEffect(() => {
     // A link with a window is one to the map.
@@ -523,6 +530,11 @@ function MapPlace() {
   return (
     <>
       <div class="map" id="map" ref={place} />
+      {before && !settled && (
+        <div class="map-before" aria-hidden="true">
+          <img src={`.${before}`} alt="" />
+        </div>
+      )}
       {!page.narrow.value && !settled && <p class="map-coming" role="status">{text.map.moveComes}</p>}
       {page.narrow.value && !settled && <MapPicture begin={() => page.store.view.peek() ?? lastView()} />}
       {page.mapFailed.value && <p class="map-failed">{text.map.failed}</p>}
