@@ -55,7 +55,8 @@ func TestGeneratorsOfTypeScript(t *testing.T) {
 	run(t, "generators.test.mjs", "HAZARDD_URL="+s.URL(), "HAZARDD_TOKEN="+s.Token("red"))
 }
 
-// The pages of docs/integrate.md draw the danger in a browser.
+// The pages of docs/integrate.md draw the danger in a browser, and the script of docs/interface.md
+// follows the stream there.
 func TestThePagesOfTheRecipes(t *testing.T) {
 	test.Slow(t)
 	installed(t, ".")
@@ -99,7 +100,7 @@ func manyHazards(t *testing.T, points, areas int) []string {
 	}
 	var key struct{ Key string }
 	s.Do("red", "POST", "/keys", map[string]string{"title": "map"}).JSON(t, &key)
-	return []string{"HAZARDD_URL=" + s.URL() + "/key/" + key.Key, fmt.Sprint("HAZARDD_COUNT=", points), fmt.Sprint("HAZARDD_AREAS=", areas), fmt.Sprint("HAZARDD_FIRST=", first)}
+	return []string{"HAZARDD_URL=" + s.URL() + "/key/" + key.Key, "HAZARDD_TOKEN=" + s.Token("red"), fmt.Sprint("HAZARDD_COUNT=", points), fmt.Sprint("HAZARDD_AREAS=", areas), fmt.Sprint("HAZARDD_FIRST=", first)}
 }
 
 func TestProgramsOfEsri(t *testing.T) {

@@ -54,3 +54,16 @@ for (const [name, html] of [["MapLibre", pages[0]], ["Leaflet", pages[1]]]) {
 		await page.close();
 	});
 }
+
+test("a page follows the stream with tickets", async () => {
+	const [, code] = /^```js\n(.*?)^```/ms.exec(await readFile(`${here}/../../docs/interface.md`, "utf8"));
+	const { HAZARDD_TOKEN: token } = process.env, { origin } = new URL(url);
+	const page = await browser.newPage();
+	await page.goto(`${origin}/healthz`);
+	const heard = page.evaluate(`const token = ${JSON.stringify(token)}; ${code}; new Promise(told => follow(0, c => c.hazard.hazard_Name === "Flood of the stream" && told(c.hazard.type_ID)))`);
+	const body = JSON.stringify({ hazard_Name: "Flood of the stream", type_ID: "FLOOD", severity_ID: "WATCH", latitude: 53.5, longitude: 10 });
+	const made = await fetch(`${origin}/hazards`, { method: "POST", headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" }, body });
+	assert.equal(made.status, 201);
+	assert.equal(await heard, "FLOOD");
+	await page.close();
+});
