@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/poll"
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
@@ -21,11 +22,13 @@ import (
 )
 
 // fact is what is true of an event at a moment, according to the raw payloads; a zero time, an empty
-// level or a point at 0, 0 is not compared.
+// level, a point at 0, 0 or no area is not compared. The end is the one that the source says, or
+// else until when docs/sources.md says that the event counts.
 type fact struct {
 	start, end time.Time
 	level      string
 	point      [2]float64 // longitude, latitude
+	area       geo.Shape
 }
 
 // snapshot is a recorded list, or a message, and when it was read. Without a payload, time passes.
@@ -99,7 +102,7 @@ func TestActiveIsWhatTheSourceSays(t *testing.T) {
 		nws[i].payload = national(nws[i].payload, nws[i].at)
 	}
 	const meteoalarm = "https://feeds.meteoalarm.org/api/v1/warnings/feeds-"
-	t.Logf("%-11s %5s %6s %9s %9s %9s %9s %9s %9s", "source", "lists", "events", "precision", "recall", "start", "end", "level", "point")
+	t.Logf("%-12s %5s %6s %9s %9s %9s %9s %9s %9s %9s %9s", "source", "lists", "events", "precision", "recall", "start", "end", "level", "point", "area", "inside")
 	for _, tt := range []compared{
 		{name: "nhc", lists: snapshots(t, "feeds/nhc", "20260822T1000Z CurrentStorms-20260822.json", "20260927T1600Z CurrentStorms-20260927.json"), truth: stormsOfTheNHC},
 		{name: "calfire", lists: snapshots(t, "feeds/calfire", "20240616T2300Z map-20240616.json", "20240617T2300Z map-20240617.json",
@@ -120,7 +123,7 @@ func TestActiveIsWhatTheSourceSays(t *testing.T) {
 		{name: "canada", source: "test", url: "https://rss.naad-adna.pelmorex.com", lists: messagesOf(t, "feeds/cap/canada-2026", "*.cap"), truth: warnings("")},
 		{name: "saudi arabia", source: "test", url: "https://www.ncm.gov.sa/cap/en/alerts/", truth: warnings(""),
 			lists: passing(snapshots(t, "feeds/cap", "20260927T1900Z ncm-sa-20260927.cap"), 3*time.Hour, 2*day)},
-		{name: "tasmania", source: "test", url: "https://alert.tas.gov.au/data/cap-au.xml", truth: warnings(""),
+		{name: "tasmania", source: "test", url: "https://alert.tas.gov.au/data/cap-au.xml", truth: warnings("no end"),
 			lists: passing(snapshots(t, "feeds/cap", "20260920T1646Z edxl-tasmania-20260921.xml"), 3*time.Hour, 9*time.Hour)},
 	} {
 		t.Run(tt.name, tt.run)
@@ -178,21 +181,24 @@ func (c *compared) run(t *testing.T) {
 		}
 		r.compare(c.truth(t, list.payload, list.at), list.at)
 	}
-	t.Logf("%-11s %5d %6d %9s %9s %9s %9s %9s %9s", c.name, len(c.lists), len(r.first), part(r.active.right, r.active.extra), part(r.active.right, r.active.missing),
-		part(r.start.right, r.start.missing), part(r.end.right, r.end.missing), part(r.level.right, r.level.missing), part(r.point.right, r.point.missing))
-	if r.start.missing+r.level.missing+r.point.missing > 0 {
-		t.Errorf("%s: a start, a level or a point is not that of the lists", c.name)
+	row := fmt.Sprintf("%-12s %5d %6d %9s %9s", c.name, len(c.lists), len(r.first), part(r.active.right, r.active.extra), part(r.active.right, r.active.missing))
+	for _, column := range []tally{r.start, r.end, r.level, r.point, r.area, r.inside} {
+		row += fmt.Sprintf(" %9s", part(column.right, column.missing))
+		if column.missing > 0 {
+			t.Errorf("%s: a start, an end, a level, a place or an area is not that of the lists", c.name)
+		}
 	}
+	t.Log(row)
 }
 
 // comparison is the state of one source's comparison.
 type comparison struct {
 	*compared
-	t                                *testing.T
-	store                            *store.Store
-	first                            map[string]time.Time // events → their start
-	before                           map[string]fact      // what the list before held
-	active, start, end, level, point tally
+	t                                              *testing.T
+	store                                          *store.Store
+	first                                          map[string]time.Time // events → their start
+	before                                         map[string]fact      // what the list before held
+	active, start, end, level, point, area, inside tally
 }
 
 // compare compares what is active with what is true.
@@ -241,34 +247,46 @@ func (c *comparison) compare(want map[string]fact, at time.Time) {
 	c.before = want
 }
 
-// details compares a hazard with what is true of its event. Its level is that of several messages if it
-// is not alone.
+// details compares a hazard with what is true of its event. Only its start is compared if it is
+// not alone: the rest is that of several messages.
 func (c *comparison) details(key string, w fact, id int64, alone bool, at time.Time) {
 	h, err := c.store.Hazards.Get(c.t.Context(), id)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	if first := c.first[key]; !first.IsZero() {
-		c.start.measure(h.Start.Time().Equal(first))
-		if !h.Start.Time().Equal(first) {
-			c.t.Logf("%s, %s: %s starts at %v, by the lists at %s", c.name, at, key, h.Start, first)
+	differs := func(column *tally, right bool, what string, is, want any) {
+		if column.measure(right); !right {
+			c.t.Logf("%s, %s: %s %s %v, by the list %v", c.name, at, key, what, is, want)
 		}
+	}
+	if first := c.first[key]; !first.IsZero() {
+		differs(&c.start, h.Start.Time().Equal(first), "starts at", h.Start.Time(), first)
+	}
+	if !alone {
+		return
 	}
 	if !w.end.IsZero() {
-		c.end.measure(h.End.Time().Equal(w.end))
+		differs(&c.end, h.End.Time().Equal(w.end), "ends at", h.End.Time(), w.end)
 	}
-	if w.level != "" && alone {
-		c.level.measure(h.Severity.String() == w.level)
-		if h.Severity.String() != w.level {
-			c.t.Logf("%s, %s: %s is %s, by the list %s", c.name, at, key, h.Severity, w.level)
-		}
+	if w.level != "" {
+		differs(&c.level, h.Severity.String() == w.level, "is", h.Severity, w.level)
 	}
 	if w.point != [2]float64{} {
 		right := math.Abs(h.Longitude-w.point[0]) < 0.001 && math.Abs(h.Latitude-w.point[1]) < 0.001
-		c.point.measure(right)
-		if !right {
-			c.t.Logf("%s, %s: %s is at %v %v, by the list at %v", c.name, at, key, h.Longitude, h.Latitude, w.point)
+		differs(&c.point, right, "is at", [2]float64{h.Longitude, h.Latitude}, w.point)
+	}
+	if !w.area.IsZero() {
+		shapes, err := c.store.Hazards.Shapes(c.t.Context(), h.Areas)
+		if err != nil {
+			c.t.Fatal(err)
 		}
+		all, err := geo.Union(shapes...)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		ratio := all.AreaKm2() / w.area.AreaKm2()
+		differs(&c.area, ratio > 0.95 && ratio < 1.05, "has an area of", ratio, "1 times it")
+		differs(&c.inside, geo.Intersects(geo.Circle(h.Longitude, h.Latitude, 100), w.area), "is at", [2]float64{h.Longitude, h.Latitude}, "elsewhere")
 	}
 }
 
@@ -389,9 +407,7 @@ func firesOfCalifornia() truth {
 func eventsOfTheNWS(t *testing.T, payload []byte, at time.Time) map[string]fact {
 	t.Helper()
 	all := map[string]fact{}
-	for key := range listedAreas(t, payload) {
-		all[key] = fact{}
-	}
+	areas := listedAreas(t, payload)
 	var list struct {
 		Features []struct {
 			Properties struct{ Parameters struct{ VTEC []string } }
@@ -400,16 +416,32 @@ func eventsOfTheNWS(t *testing.T, payload []byte, at time.Time) map[string]fact 
 	if err := json.Unmarshal(payload, &list); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range list.Features { // what is announced to expire counts until then
+	open := map[string]bool{} // until further notice, in a segment
+	for _, f := range list.Features {
 		for _, code := range f.Properties.Parameters.VTEC {
 			p := strings.Split(strings.Trim(code, "/"), ".") // O.EXP.KJKL.TO.W.0025.000000T0000Z-260815T2300Z
-			if len(p) != 7 || p[0] != "O" || p[1] != "EXP" {
+			if len(p) != 7 || p[0] != "O" {
 				continue
 			}
-			_, end, _ := strings.Cut(p[6], "-")
-			if until, err := time.Parse("060102T1504Z", end); err == nil && until.After(at) {
-				all[strings.Join(p[2:6], ".")+at.Format(".2006")] = fact{}
+			key := strings.Join(p[2:6], ".") + at.Format(".2006")
+			if p[4] == "A" && (p[3] == "TO" || p[3] == "SV") && p[2][0] == 'K' {
+				key = "SPC" + key[len(p[2]):]
 			}
+			area, goesOn := areas[key]
+			_, text, _ := strings.Cut(p[6], "-")
+			end, err := time.Parse("060102T1504Z", text)
+			// What is announced to expire counts until then.
+			if !goesOn && !(p[1] == "EXP" && err == nil && end.After(at)) || p[1] == "CAN" || p[1] == "UPG" || p[1] == "ROU" {
+				continue
+			}
+			was := all[key]
+			if open[key] = open[key] || err != nil; open[key] || end.Before(was.end) {
+				end = was.end
+			}
+			if open[key] {
+				end = time.Time{}
+			}
+			all[key] = fact{end: end, area: area, level: map[string]string{"W": "WARNING", "A": "WATCH", "Y": "ADVISORY", "S": "INFORMATION"}[p[4]]}
 		}
 	}
 	return all

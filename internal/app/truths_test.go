@@ -16,6 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
@@ -48,7 +49,10 @@ type lasting struct {
 	until map[string]time.Time
 }
 
-func (l *lasting) set(key string, f fact, until time.Time) { l.facts[key], l.until[key] = f, until }
+func (l *lasting) set(key string, f fact, until time.Time) {
+	f.end = until
+	l.facts[key], l.until[key] = f, until
+}
 
 // at returns what goes on.
 func (l *lasting) at(at time.Time) map[string]fact {
@@ -388,12 +392,18 @@ type capMessage struct {
 type capInfo struct {
 	Event     string         `xml:"event" json:"event"`
 	Onset     string         `xml:"onset" json:"onset"`
+	Effective string         `xml:"effective" json:"effective"`
 	Expires   string         `xml:"expires" json:"expires"`
+	Severity  string         `xml:"severity" json:"severity"`
+	Urgency   string         `xml:"urgency" json:"urgency"`
+	Certainty string         `xml:"certainty" json:"certainty"`
 	Response  string         `xml:"responseType" json:"-"`
 	Responses []string       `xml:"-" json:"responseType"`
 	Parameter []capParameter `xml:"parameter" json:"parameter"`
 	Area      []struct {
-		Name string `xml:"areaDesc" json:"areaDesc"`
+		Name     string   `xml:"areaDesc" json:"areaDesc"`
+		Polygons []string `xml:"polygon" json:"-"` // latitude,longitude …
+		Circles  []string `xml:"circle" json:"-"`  // latitude,longitude radius in km
 	} `xml:"area" json:"area"`
 }
 
@@ -419,12 +429,61 @@ func (i *capInfo) over() bool {
 		strings.HasPrefix(level, "1") || strings.HasPrefix(level, "0")
 }
 
+// level is that of a color, or else by the severity, with the urgency and the certainty.
+func (i *capInfo) level() string {
+	_, color, _ := strings.Cut(i.parameter("awareness_level"), "; ")
+	color, _, _ = strings.Cut(color, ";")
+	if level := map[string]string{"yellow": "ADVISORY", "orange": "WATCH", "red": "WARNING"}[cmp.Or(color, i.parameter(":Colour"))]; level != "" {
+		return level
+	}
+	soon, sure := i.Urgency == "Immediate" || i.Urgency == "Expected", i.Certainty == "Observed" || i.Certainty == "Likely"
+	switch {
+	case i.Severity == "Extreme", i.Severity == "Severe" && soon && sure:
+		return "WARNING"
+	case i.Severity == "Severe":
+		return "WATCH"
+	case i.Severity == "Moderate":
+		return "ADVISORY"
+	}
+	return "INFORMATION"
+}
+
+// shapes returns the polygons and circles of a block; known is false if one of its areas has none.
+func (i *capInfo) shapes(t *testing.T) (all []geo.Shape, known bool) {
+	t.Helper()
+	for _, a := range i.Area {
+		if len(a.Polygons)+len(a.Circles) == 0 {
+			return nil, false
+		}
+		for _, c := range a.Circles {
+			var lat, lon, km float64
+			if _, err := fmt.Sscan(strings.Replace(c, ",", " ", 1), &lat, &lon, &km); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, geo.Circle(lon, lat, km*1000))
+		}
+		for _, p := range a.Polygons {
+			var ring []string
+			for point := range strings.FieldsSeq(p) {
+				lat, lon, _ := strings.Cut(point, ",")
+				ring = append(ring, "["+lon+","+lat+"]")
+			}
+			shape, err := geo.ParseLoose([]byte(`{"type":"Polygon","coordinates":[[` + strings.Join(ring, ",") + `]]}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, shape)
+		}
+	}
+	return all, true
+}
+
 // name is that of a message in a truth.
 func (m *capMessage) name() string { return "cap:" + strings.ToLower(m.Sender) + "," + m.Identifier }
 
 // warnings reads lists of CAP messages, or one message, and returns those in force. A word says what the
 // sender does otherwise than others: in "later of the same", of two messages about one kind, area and
-// window the later one counts.
+// window the later one counts; in "no end", expires is only when the list was made, and a day.
 func warnings(practice string) truth {
 	all := map[string]capMessage{}
 	return func(t *testing.T, payload []byte, at time.Time) map[string]fact {
@@ -454,22 +513,54 @@ func warnings(practice string) truth {
 			if replaced[name] || m.Status != "Actual" || m.MsgType == "Cancel" {
 				continue
 			}
-			for _, i := range m.Info {
-				until, err := time.Parse(time.RFC3339, i.Expires)
-				if err != nil {
-					t.Fatal(err)
+			if f, ok := m.fact(t, at); ok {
+				if practice == "no end" {
+					f.end = time.Time{}
 				}
-				if !i.over() && until.After(at) {
-					word := ""
-					if _, color, ok := strings.Cut(i.parameter("awareness_level"), "; "); ok {
-						word, _, _ = strings.Cut(color, ";")
-					}
-					force[name] = fact{level: map[string]string{"yellow": "ADVISORY", "orange": "WATCH", "red": "WARNING"}[word]}
-				}
+				force[name] = f
 			}
 		}
 		return force
 	}
+}
+
+// fact is what a message says by what is in force of it, and whether anything is.
+func (m *capMessage) fact(t *testing.T, at time.Time) (f fact, inForce bool) {
+	t.Helper()
+	ranks := []string{"INFORMATION", "ADVISORY", "WATCH", "WARNING"}
+	rank, placed := -1, true
+	var shapes []geo.Shape
+	for _, i := range m.Info {
+		until, err := time.Parse(time.RFC3339, i.Expires)
+		start, errS := time.Parse(time.RFC3339, cmp.Or(i.Onset, i.Effective, m.Sent))
+		if err != nil || errS != nil {
+			t.Fatal(err, errS)
+		}
+		if i.over() || !until.After(at) {
+			continue
+		}
+		if m.References == "" && (f.start.IsZero() || start.Before(f.start)) {
+			f.start = start
+		}
+		if until.After(f.end) {
+			f.end = until
+		}
+		rank = max(rank, slices.Index(ranks, i.level()))
+		more, known := i.shapes(t)
+		shapes, placed, inForce = append(shapes, more...), placed && known, true
+	}
+	if !inForce {
+		return f, false
+	}
+	f.level = ranks[rank]
+	if placed {
+		union, err := geo.Union(shapes...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.area = union
+	}
+	return f, true
 }
 
 // capMessages reads the messages of a payload.
