@@ -25,6 +25,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/poll"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/ingest/sources/avalanchecanada"
 	"github.com/hazardd/hazardd/internal/ingest/sources/avalancheorg"
 	"github.com/hazardd/hazardd/internal/ingest/sources/bbk"
 	"github.com/hazardd/hazardd/internal/ingest/sources/bmkg"
@@ -85,6 +86,7 @@ var builtIn = []func() source.Source{
 	vigicrues.Source,
 	eaws.Source,
 	avalancheorg.Source,
+	avalanchecanada.Source,
 	nga.Source,
 	whodon.Source,
 	reliefweb.Source,
