@@ -1124,7 +1124,7 @@ export interface paths {
          *     then those whose name begins so, then those in whose name a word begins so; each by how many people live there, countries first. Case, accents and
          *     punctuation do not matter. Behind a comma may stand the country or state, or how it begins: `Vienna, Austria`.
          *
-         *     Countries are found, and named, in the languages of the pages: en, es, fr, pt, ar, hi, ja, id, de, it. Towns (GeoNames) and areas have one name each.
+         *     Countries are found, and named, in the languages of the pages: en, es, fr, pt, ar, hi, ja, id, de, it, zh, ru, uk, tr. Towns (GeoNames) and areas have one name each.
          *     A town has no code.
          */
         readonly get: operations["searchPlaces"];

@@ -76,7 +76,10 @@ describe.each([english!, ...others].map((l) => [l.language.id, l] as const))("%s
 
 test.each([
   [["nl-BE", "pt-BR", "en"], "pt"],
-  [["zh-Hant-TW", "ar-EG"], "ar"],
+  [["zh-Hant-TW", "ar-EG"], "zh"],
+  [["ru-KZ"], "ru"],
+  [["uk-UA", "ru"], "uk"],
+  [["tr-TR"], "tr"],
   [["en-US", "fr"], "en"],
   [["in", "nl"], "en"],
   [["de-CH"], "de"],

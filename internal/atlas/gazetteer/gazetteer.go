@@ -87,7 +87,10 @@ type index struct {
 
 // dictionaries have the names of countries, by language.
 var dictionaries = map[string]*display.Dictionary{"en": display.English, "es": display.Spanish, "fr": display.French, "pt": display.Portuguese, "ar": display.Arabic,
-	"hi": display.Hindi, "ja": display.Japanese, "id": display.Indonesian, "de": display.German, "it": display.Italian}
+	"hi": display.Hindi, "ja": display.Japanese, "id": display.Indonesian, "de": display.German, "it": display.Italian, "zh": display.SimplifiedChinese,
+	"ru": display.Russian, "uk": display.Ukrainian, "tr": display.Turkish}
+
+var ukrainian = strings.NewReplacer("ґ", "г", "Ґ", "Г")
 
 var all = sync.OnceValue(func() *index {
 	ix := &index{}
@@ -142,7 +145,11 @@ func in(names *display.Dictionary, code string) string {
 	if err != nil {
 		return ""
 	}
-	return names.Regions().Name(region)
+	name := names.Regions().Name(region)
+	if names == display.Ukrainian { // as the orthography of 2019 has them; CLDR's in this version are older
+		name = ukrainian.Replace(name)
+	}
+	return name
 }
 
 // CountryName is the name of a country by its alpha-2 code in a language of the pages (words.Language.ID), in English where it is not known there.

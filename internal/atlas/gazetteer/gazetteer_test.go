@@ -46,7 +46,7 @@ func TestSearch(t *testing.T) {
 		{"Cairo, Egypt", "en", nil, "Cairo|town|EG|Cairo"},
 		{"القاهرة", "ar", nil, ""}, // towns have only one name
 		{"مصر", "ar", nil, "مصر|country|EG|"},
-		{"Frankrijk", "en", nil, ""}, // German is not a supported language
+		{"Frankrijk", "en", nil, ""}, // Dutch is not a supported language
 		{"alemania", "en", nil, "Germany|country|DE|"},
 		{"alemania", "es", nil, "Alemania|country|DE|"},
 		{"ドイツ", "ja", nil, "ドイツ|country|DE|"},
@@ -104,6 +104,10 @@ func TestPagesOfASearch(t *testing.T) {
 func TestAPlaceIsKnownInTheReadersLanguage(t *testing.T) {
 	for _, tt := range []struct{ places, lang, want string }{
 		{"India", "de", "Indien"},
+		{"India", "zh", "印度"},
+		{"Germany, Poland", "ru", "Германия, Польша"},
+		{"Germany", "uk", "Німеччина"},
+		{"Germany", "tr", "Almanya"},
 		{"Bihar, India", "fr", "Bihar, Inde"},
 		{"Germany, Poland", "es", "Alemania, Polonia"},
 		{"Bering Sea", "it", "Bering Sea"},

@@ -107,13 +107,13 @@ func Make(h *hazard.Hazard, around *Around, r Reader) Headline {
 	m := &maker{h: h, a: around, l: r.Language, at: r.At, zone: around.zone(), text: h.Description}
 	m.event, m.named = splitName(h.Name)
 	p := m.parts()
-	out := Headline{What: strings.TrimRight(Capital(p.what), ",،、 "), HowBad: cmp.Or(p.howBad, trimmed(p.bad)), Where: cmp.Or(p.place, trimmed(p.where)), Until: p.until, Instruction: Shortened(beginning(InstructionOf(h))), Language: m.l.ID}
+	out := Headline{What: strings.TrimRight(m.capital(p.what), ",،、， "), HowBad: cmp.Or(p.howBad, trimmed(p.bad)), Where: cmp.Or(p.place, trimmed(p.where)), Until: p.until, Instruction: Shortened(beginning(InstructionOf(h))), Language: m.l.ID}
 	out.HowBad, out.Where = cmp.Or(out.HowBad, m.say("notKnown")), cmp.Or(out.Where, m.say("notKnown"))
 	if m.l.ID == "en" {
 		out.Where = preposition.ReplaceAllString(out.Where, "")
 	}
 	if h.Somewhere() {
-		out.Where += " (" + m.say("standIn", "place", m.knownAs()) + ")"
+		out.Where += m.say("bracket", "s", m.say("standIn", "place", m.knownAs()))
 	}
 	switch before := m.state(); {
 	case h.Reason == hazard.EndRetracted:
@@ -124,7 +124,7 @@ func Make(h *hazard.Hazard, around *Around, r Reader) Headline {
 		p.when, p.second, p.bad = "", []string{m.endedHow()}, ""
 		out.First, out.Second = m.sentences(&p)
 		out.Headline, out.What, out.Until = m.joined(m.say(before, "s", m.lowered(out.First)), out.Second), m.say(before, "s", lower(p.what, m.l)), m.say("endedAt", "t", m.clock(h.End))
-		out.Headline = Capital(out.Headline)
+		out.Headline = m.capital(out.Headline)
 	default:
 		out.First, out.Second = m.sentences(&p)
 		out.Headline = m.joined(out.First, out.Second)
@@ -210,7 +210,11 @@ func (m *maker) joined(first, second string) string {
 	if second == "" {
 		return first
 	}
-	return first + m.say("between") + second
+	between := m.say("between")
+	if between == "" && strings.HasSuffix(first, ".") {
+		between = " "
+	}
+	return first + between + second
 }
 
 // sentences returns the first sentence and the best second one that fits.
@@ -220,7 +224,7 @@ func (m *maker) sentences(p *parts) (first, second string) {
 		if s == "" {
 			continue
 		}
-		if s = stop(Capital(s)); utf8.RuneCountInString(m.joined(first, s)) <= maxAll {
+		if s = stop(m.capital(s)); utf8.RuneCountInString(m.joined(first, s)) <= maxAll {
 			return first, s
 		}
 	}
@@ -236,13 +240,16 @@ func (m *maker) first(p *parts) string {
 	if p.placeFirst {
 		key = "sentencePlace"
 	}
-	where, when := p.where, p.when
+	what, where, when := p.what, p.where, p.when
+	if p.placeFirst && strings.HasPrefix(where, m.say("comma")) { // an apposition, also where the place stands before what it is
+		what, where = "", what+where
+	}
 	if rest, ok := strings.CutPrefix(when, " "); ok && p.placeFirst && strings.Contains(where, ", ") && !strings.Contains(where, " and ") && !strings.Contains(where, "°") && !strings.Contains(m.say("comma"), "、") {
 		when = m.say("comma") + rest
 	}
 	make := func(bad string) string {
-		s := m.say(key, "what", p.what, "when", when, "where", where, "bad", bad)
-		return Capital(commas.Replace(strings.Join(strings.Fields(s), " ")))
+		s := m.say(key, "what", what, "when", when, "where", where, "bad", bad)
+		return m.capital(commas.Replace(strings.Join(strings.Fields(s), " ")))
 	}
 	limit := maxFirst
 	if m.l.ID != "en" {
@@ -256,7 +263,7 @@ func (m *maker) first(p *parts) string {
 		}
 	}
 	for bad := p.bad; utf8.RuneCountInString(s) > limit && bad != ""; s = make(bad) {
-		bad = bad[:max(strings.LastIndex(bad, ", "), 0)]
+		bad = bad[:max(strings.LastIndex(bad, m.say("comma")), 0)]
 	}
 	return s
 }
@@ -284,7 +291,7 @@ func stop(s string) string {
 	if s == "" || strings.ContainsRune(".?!。।", last) {
 		return s
 	}
-	if unicode.Is(unicode.Han, last) || unicode.Is(unicode.Hiragana, last) || unicode.Is(unicode.Katakana, last) {
+	if unicode.Is(unicode.Han, last) || unicode.Is(unicode.Hiragana, last) || unicode.Is(unicode.Katakana, last) || strings.ContainsRune("）”」", last) {
 		return s + "。"
 	}
 	if unicode.Is(unicode.Devanagari, last) {
@@ -300,6 +307,14 @@ func Capital(s string) string {
 		return s
 	}
 	return string(unicode.ToUpper(r)) + s[n:]
+}
+
+// capital begins with a capital letter of the language: in Turkish, that of i has a dot.
+func (m *maker) capital(s string) string {
+	if rest, ok := strings.CutPrefix(s, "i"); ok && m.l.ID == "tr" {
+		return "İ" + rest
+	}
+	return Capital(s)
 }
 
 // lower begins in lower case within a sentence, but for names of two capitals, for languages without
@@ -326,4 +341,4 @@ func (m *maker) lowered(s string) string {
 var properFirst = []string{"Hurricane", "Typhoon"}
 
 // trimmed is a phrase without what joined it to the one before.
-func trimmed(s string) string { return strings.TrimLeft(s, " ,:、：،।") }
+func trimmed(s string) string { return strings.TrimLeft(s, " ,:、：，；،।") }

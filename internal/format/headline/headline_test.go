@@ -50,19 +50,24 @@ func TestHeadlines(t *testing.T) {
 		lang string
 		want string
 	}{
-		"an editor's flood":                 {flood, "en", "Flood warning on the Elbe at Lauenburg, Germany, until Friday 21:00: level 9.40 m, rising 8 cm an hour."},
-		"an end that nobody gave":           {guessed, "en", "Flood warning on the Elbe at Lauenburg, Germany: level 9.40 m, rising 8 cm an hour."},
-		"a drill":                           {drill, "en", "EXERCISE: flood warning on the Elbe at Lauenburg, Germany, until Friday 21:00: level 9.40 m, rising 8 cm an hour."},
-		"what was false":                    {withdrawn, "en", "Withdrawn: flood, Elbe at Lauenburg, Germany. It was a test."},
-		"an earthquake":                     {quake, "en", "Magnitude 6.4 earthquake 19 km north of Hualien City, Taiwan, Wednesday 23:50: severe shaking. Damage is not known."},
-		"an earthquake that is not shown":   {over, "en", "Magnitude 6.4 earthquake 19 km north of Hualien City, Taiwan, Wednesday 23:50: severe shaking. Damage is not known."},
-		"a placeholder is no magnitude":     {placeholder, "en", "Earthquake 19 km north of Hualien City, Taiwan, Wednesday 23:50. Shaking and damage are not known."},
-		"numbers of the reader":             {quake, "es", "Terremoto de magnitud 6,4 a 19 km al norte de Hualien City, Taiwán, el miércoles a las 23:50: sacudida severa. No se conocen los daños."},
-		"nouns keep their capitals":         {quake, "de", "Erdbeben der Stärke 6,4, 19 km nördlich von Hualien City, Taiwan, Mittwoch 23:50: sehr schwere Erschütterungen. Schäden sind nicht bekannt."},
-		"a name keeps its capital":          {volcano, "en", "Ended: Mayon volcano, Philippines. The danger is over."},
-		"one hectare":                       {fire, "en", "Wildfire Colony in Tulare County, California: 1 hectare, 75% contained."},
-		"the sentence of another language":  {quake, "ja", "台湾・Hualien Cityの北19kmでマグニチュード6.4の地震、水曜日23:50、激しい揺れ。被害は不明。"},
-		"a language from right to left too": {drill, "ar", ""},
+		"an editor's flood":                  {flood, "en", "Flood warning on the Elbe at Lauenburg, Germany, until Friday 21:00: level 9.40 m, rising 8 cm an hour."},
+		"an end that nobody gave":            {guessed, "en", "Flood warning on the Elbe at Lauenburg, Germany: level 9.40 m, rising 8 cm an hour."},
+		"a drill":                            {drill, "en", "EXERCISE: flood warning on the Elbe at Lauenburg, Germany, until Friday 21:00: level 9.40 m, rising 8 cm an hour."},
+		"what was false":                     {withdrawn, "en", "Withdrawn: flood, Elbe at Lauenburg, Germany. It was a test."},
+		"an earthquake":                      {quake, "en", "Magnitude 6.4 earthquake 19 km north of Hualien City, Taiwan, Wednesday 23:50: severe shaking. Damage is not known."},
+		"an earthquake that is not shown":    {over, "en", "Magnitude 6.4 earthquake 19 km north of Hualien City, Taiwan, Wednesday 23:50: severe shaking. Damage is not known."},
+		"a placeholder is no magnitude":      {placeholder, "en", "Earthquake 19 km north of Hualien City, Taiwan, Wednesday 23:50. Shaking and damage are not known."},
+		"numbers of the reader":              {quake, "es", "Terremoto de magnitud 6,4 a 19 km al norte de Hualien City, Taiwán, el miércoles a las 23:50: sacudida severa. No se conocen los daños."},
+		"nouns keep their capitals":          {quake, "de", "Erdbeben der Stärke 6,4, 19 km nördlich von Hualien City, Taiwan, Mittwoch 23:50: sehr schwere Erschütterungen. Schäden sind nicht bekannt."},
+		"a name keeps its capital":           {volcano, "en", "Ended: Mayon volcano, Philippines. The danger is over."},
+		"one hectare":                        {fire, "en", "Wildfire Colony in Tulare County, California: 1 hectare, 75% contained."},
+		"the sentence of another language":   {quake, "ja", "台湾・Hualien Cityの北19kmでマグニチュード6.4の地震、水曜日23:50、激しい揺れ。被害は不明。"},
+		"the punctuation of Chinese":         {quake, "zh", "台湾·Hualien City以北19公里发生6.4级地震，周三23:50：严重破坏性震动。损失情况未知。"},
+		"two sentences of two scripts":       {withdrawn, "zh", "已撤回：德国·Flood，Elbe at Lauenburg. It was a test."},
+		"names without cases, in Russian":    {quake, "ru", "Землетрясение магнитудой 6,4, 19 км к северу от Hualien City, Тайвань, 23:50 (среда): разрушительные сотрясения. О разрушениях не известно."},
+		"and in Ukrainian":                   {drill, "uk", "НАВЧАННЯ: попередження (повінь), Elbe at Lauenburg, Німеччина, до 21:00 (п’ятниця): level 9.40 m, rising 8 cm an hour."},
+		"names without suffixes, in Turkish": {quake, "tr", "6,4 büyüklüğünde deprem, Hualien City, Tayvan (19 km kuzeyi), Çarşamba 23:50: hasar verici sarsıntı. Hasar bilinmiyor."},
+		"a language from right to left too":  {drill, "ar", ""},
 	} {
 		var l *words.Language
 		for _, known := range words.All() {

@@ -75,7 +75,7 @@ func (m *maker) within(place, state, country string) string {
 		more = m.countryName(country)
 		if t := m.nearTown(); provinces[country] && t != nil && t.Country == country {
 			if d, ok := t.Division(); ok && !strings.Contains(place, d.Name) && !strings.Contains(t.Name, d.Name) {
-				more = d.Name + m.say("comma") + more
+				more = m.say("place", "place", d.Name, "land", more)
 			}
 		}
 	}
@@ -330,7 +330,7 @@ func (m *maker) position() string {
 	if lon < 0 {
 		ew = "W"
 	}
-	return m.say("position."+ns, "n", m.number(max(lat, -lat), 1)) + ", " + m.say("position."+ew, "n", m.number(max(lon, -lon), 1))
+	return m.say("position."+ns, "n", m.number(max(lat, -lat), 1)) + m.say("comma") + m.say("position."+ew, "n", m.number(max(lon, -lon), 1))
 }
 
 // spelled writes the names of towns within 100 km as the gazetteer has them: with their accents.

@@ -75,6 +75,12 @@ func distance(km float64) float64 {
 // people writes a number of people with two digits.
 func (m *maker) people(n int64) string {
 	v := float64(hazard.TwoDigits(n))
+	if m.l.ID == "zh" || m.l.ID == "ja" { // they count in ten thousands
+		if v >= 1e4 {
+			return m.say("million", "n", m.short(v/1e4))
+		}
+		return m.number(v, 0)
+	}
 	if v >= 1e6 {
 		return m.say("million", "n", m.short(v/1e6))
 	}
@@ -161,7 +167,7 @@ func (m *maker) end() (when, until string) {
 		return "", m.say("noEnd")
 	case !h.EndGiven:
 		s := m.say("fromTime", "t", m.clock(h.Start))
-		return s, trimmed(s) + ", " + m.say("noEnd")
+		return s, trimmed(s) + m.say("comma") + m.say("noEnd")
 	case begun:
 		return m.say("until", "t", m.clock(h.End)), m.clock(h.End)
 	case sameDay && start.Hour() == 0 && start.Minute() <= 1 && end.Hour() == 23 && end.Minute() >= 59:

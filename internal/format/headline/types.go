@@ -318,7 +318,7 @@ func (m *maker) cyclone() (p parts) {
 		p.where = m.say("comma") + trimmed(m.off())
 	}
 	p.where = winds + p.where
-	p.place = trimmed(strings.TrimPrefix(p.where, winds)) + " (" + m.clock(m.h.LastUpdate) + ")"
+	p.place = trimmed(strings.TrimPrefix(p.where, winds)) + m.say("bracket", "s", m.clock(m.h.LastUpdate))
 	if found := toward.FindStringSubmatch(m.text); found != nil {
 		dir := m.say("toward." + map[string]string{"north": "N", "northeast": "NE", "east": "E", "southeast": "SE", "south": "S", "southwest": "SW", "west": "W", "northwest": "NW"}[strings.ToLower(found[1])])
 		p.bad = m.say("moving", "dir", dir)
@@ -330,7 +330,7 @@ func (m *maker) cyclone() (p parts) {
 		if found := ashAt.FindStringSubmatch(m.text); found != nil {
 			if at, ok := parseUTC(found[1]); ok {
 				p.when = m.say("on", "t", m.clock(at))
-				p.place = trimmed(strings.TrimPrefix(p.where, winds)) + " (" + m.clock(at) + ")"
+				p.place = trimmed(strings.TrimPrefix(p.where, winds)) + m.say("bracket", "s", m.clock(at))
 			}
 		}
 	}
@@ -523,7 +523,7 @@ func (m *maker) wildfire() (p parts) {
 		}
 		p.when, p.second, p.bad = "", nil, m.say("colon")+strings.Join(facts, m.say("comma"))
 		if strings.Contains(lower, "bushfire advice") {
-			p.bad += " (" + m.say("levelAdvice") + ")"
+			p.bad += m.say("bracket", "s", m.say("levelAdvice"))
 		}
 		p.howBad = trimmed(p.bad)
 	}
@@ -586,7 +586,10 @@ func (m *maker) fireWhere(places []string) string {
 		key = "comma"
 		return m.say(key) + strings.Join(append(areas, state), ", ")
 	}
-	return m.say(key, "place", strings.Join(append(areas, state), ", "))
+	if len(areas) == 0 {
+		return m.say(key, "place", state)
+	}
+	return m.say(key, "place", m.say("place", "place", strings.Join(areas, ", "), "land", state))
 }
 
 func (m *maker) flood() (p parts) {
@@ -604,7 +607,12 @@ func (m *maker) flood() (p parts) {
 		p.where = m.say("onThe", "place", m.within(place, m.stateName(), m.country()))
 	default:
 		names := strings.Split(place, ", ")
-		p.where = m.say("in", "place", strings.Join(m.countries(names), ", "))
+		lands, last := m.countries(names), len(names)-1
+		place = strings.Join(lands, m.say("comma"))
+		if last > 0 && !m.isCountry(names[0]) && m.isCountry(names[last]) {
+			place = m.say("place", "place", strings.Join(lands[:last], m.say("comma")), "land", lands[last])
+		}
+		p.where = m.say("in", "place", place)
 	}
 	if m.h.Source == "" {
 		p.what = m.say("thingWarning."+m.levelWord(), "thing", lower(m.say("thing.flood"), m.l))

@@ -51,7 +51,7 @@ export function layOut(
 
 /** A place in few letters: without what follows its commas, as far as it must be. */
 export function inShort(where: string, letters: number): string {
-  let parts = where.split(/(?=, |، |、)/);
+  let parts = where.split(/(?=, |، |、|，)/);
   while (parts.length > 1 && parts.join("").length > letters) parts = parts.slice(0, -1);
   return parts.join("");
 }
