@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a release from this tree: static binaries, Debian and RPM packages, the source with the map built, notes, checksums, and lists of what is in them (SBOM, SPDX). Two runs on one commit give
+# Makes a release from this tree: static binaries, Debian and RPM packages, the clients as a wheel and for npm, the source with the map built, notes, checksums, and lists of what is in them (SBOM, SPDX). Two runs on one commit give
 # the same bytes: the Go toolchain is pinned in go.mod, paths are trimmed, and every file has the time of the commit.
 #
 #     deploy/release.sh VERSION FOLDER [OS/ARCH …]      VERSION as 0.1.0; without OS/ARCH all that are released
@@ -60,6 +60,7 @@ cp -R web/dist/. "$stage/$source/web/dist/"
 stamp "$stage/$source"
 tar -C "$stage" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -cf - "$source" | gzip -9n >"$out/$source.tar.gz"
 cp deploy/notes.md "$out/NOTES.md"
+go run ./deploy/clients "$version" "$out" # needs neither Python nor Node.js
 
 cd "$out"
-sha256sum -- *.tar.gz *.spdx.json $(ls -- *.deb *.rpm 2>/dev/null) >SHA256SUMS
+sha256sum -- *.tar.gz *.tgz *.whl *.spdx.json $(ls -- *.deb *.rpm 2>/dev/null) >SHA256SUMS

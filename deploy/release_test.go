@@ -1,0 +1,98 @@
+package deploy_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hazardd/hazardd/internal/test"
+	"github.com/hazardd/hazardd/internal/test/nginx"
+)
+
+// execute runs a command in a folder, and returns what it prints.
+func execute(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), name, args...)
+	c.Dir, c.Env = dir, append(os.Environ(), "SOURCE_DATE_EPOCH=1790000000")
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}
+
+// pip and npm install the clients of a release from its files alone, and programs import them. Two
+// runs give the same bytes.
+func TestTheClientsOfARelease(t *testing.T) {
+	test.Seconds(t)
+	const wheel, archive = "hazardd-0.1.0-py3-none-any.whl", "hazardd-0.1.0.tgz"
+	dir, again := t.TempDir(), t.TempDir()
+	for _, folder := range []string{dir, again} {
+		execute(t, nginx.Root(t), "go", "run", "./deploy/clients", "0.1.0", folder)
+	}
+	for _, name := range []string{wheel, archive} {
+		one, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if two, err := os.ReadFile(filepath.Join(again, name)); err != nil || !bytes.Equal(one, two) {
+			t.Errorf("%s differs between two runs: %v", name, err)
+		}
+	}
+	t.Run("pip", func(t *testing.T) {
+		const python = "/usr/bin/python3" // Debian's, for which it has a package of pip
+		if err := exec.CommandContext(t.Context(), python, "-c", "import pip, venv").Run(); err != nil {
+			t.Skip("python3-pip is not installed")
+		}
+		execute(t, dir, python, "-m", "venv", "--without-pip", "venv")
+		execute(t, dir, python, "-m", "pip", "--python", "venv/bin/python", "install", "--quiet", "--disable-pip-version-check", "--no-index", wheel)
+		got := execute(t, dir, "venv/bin/python", "-c", "import hazardd, importlib.metadata as m; hazardd.Client('http://127.0.0.1'); d = m.metadata('hazardd'); print(d['Version'], d['License'], d['Requires-Python'], len(d.get_all('Classifier')), hazardd.__file__)")
+		if !strings.HasPrefix(got, "0.1.0 Apache-2.0 >=3.11 3 ") || !strings.Contains(got, "/venv/") {
+			t.Error(got)
+		}
+		if left := execute(t, dir, python, "-m", "pip", "--python", "venv/bin/python", "uninstall", "--quiet", "--yes", "hazardd"); strings.Contains(left, "WARNING: Skipping") {
+			t.Error(left)
+		}
+	})
+	t.Run("npm", func(t *testing.T) {
+		if _, err := exec.LookPath("npm"); err != nil {
+			t.Skip("npm is not installed")
+		}
+		if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"private": true, "type": "module"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		execute(t, dir, "npm", "install", "--offline", "--no-audit", "--no-fund", "./"+archive)
+		got := execute(t, dir, "node", "--input-type=module", "-e", `import { Client } from "hazardd"; import p from "hazardd/package.json" with { type: "json" }; new Client("http://127.0.0.1"); console.log(p.version, p.license)`)
+		if strings.TrimSpace(got) != "0.1.0 Apache-2.0" {
+			t.Error(got)
+		}
+	})
+}
+
+// A release has the files that its checksums name, and the archive of docs/install.md runs.
+func TestTheFilesOfARelease(t *testing.T) {
+	test.Slow(t)
+	root := nginx.Root(t)
+	if _, err := os.Stat(filepath.Join(root, "web/dist/index.html")); err != nil {
+		t.Skip("the map is not built: make web")
+	}
+	dir := t.TempDir()
+	execute(t, root, "deploy/release.sh", "0.1.0", dir, "linux/amd64")
+	checked := execute(t, dir, "sha256sum", "-c", "SHA256SUMS")
+	for _, name := range []string{"hazardd_0.1.0_linux_amd64.tar.gz", "hazardd_0.1.0_source.tar.gz", "hazardd_0.1.0_amd64.deb", "hazardd-0.1.0-1.x86_64.rpm", "hazardd-0.1.0-py3-none-any.whl", "hazardd-0.1.0.tgz"} {
+		if !strings.Contains(checked, name+": OK") {
+			t.Errorf("no checksum of %s in\n%s", name, checked)
+		}
+	}
+	for _, e := range examples(t, "docs/install.md") {
+		if strings.HasPrefix(e.text, "tar ") {
+			execute(t, dir, "bash", "-euc", e.text)
+		}
+	}
+	if got := execute(t, dir, "hazardd_0.1.0_linux_amd64/hazardd", "--version"); !strings.Contains(got, "0.1.0") {
+		t.Error(got)
+	}
+}
