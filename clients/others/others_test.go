@@ -4,12 +4,14 @@ package others
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
 	"testing"
 
+	"github.com/hazardd/hazardd/internal/serve/openapi"
 	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
@@ -53,6 +55,29 @@ func TestGeneratorsOfTypeScript(t *testing.T) {
 	installed(t, ".")
 	s := server.Serve(t)
 	run(t, "generators.test.mjs", "HAZARDD_URL="+s.URL(), "HAZARDD_TOKEN="+s.Token("red"))
+}
+
+// ogen and oapi-codegen make clients that compile, write and read.
+func TestGeneratorsOfGo(t *testing.T) {
+	test.Slow(t)
+	s, dir := server.Serve(t), t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("../../.ci/generated")); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.WriteFile(dir+"/openapi.json", openapi.JSON(s.URL()), 0o600), os.Mkdir(dir+"/oapi", 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"tool", "ogen", "--config", "ogen.yml", "-package", "ogen", "-target", "ogen", "openapi.json"},
+		{"tool", "oapi-codegen", "-generate", "types,client", "-package", "oapi", "-o", "oapi/client.go", "openapi.json"},
+		{"run", "."},
+	} {
+		c := exec.CommandContext(t.Context(), "go", args...)
+		c.Dir, c.Env = dir, append(os.Environ(), "HAZARDD_URL="+s.URL(), "HAZARDD_TOKEN="+s.Token("red"))
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out[max(0, len(out)-4000):])
+		}
+	}
 }
 
 // The pages of docs/integrate.md draw the danger in a browser, and the script of docs/interface.md
