@@ -15,9 +15,11 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup"
 	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/subscription"
 )
 
@@ -83,29 +85,21 @@ func (b *backupCmd) Run(ctx context.Context, c *console, g *globals) error {
 
 // keep says which keys to keep beside a backup of a store.
 func (c *console) keep(ctx context.Context, s *store.Store, data string) error {
-	n, _, err := s.Subscriptions.Count(ctx)
-	if n > 0 {
-		c.note("subscriptions in it: %d, and not the key of their addresses: keep %s apart from the backup. Without it nobody of them is told after a restore.", n, filepath.Join(data, subscription.KeyFile))
+	needed, err := app.KeysNeededBeside(ctx, s, data)
+	for _, k := range needed {
+		c.note("in it: %d %s, and not that key: keep %s apart from the backup. Without it these are told nothing after a restore.", k.Count, k.What, filepath.Join(data, k.File))
 	}
 	return err
 }
 
 // bring says which keys a restored or moved store needs and does not find in a data folder.
 func (c *console) bring(ctx context.Context, s *store.Store, data, database string) error {
-	path := filepath.Join(data, subscription.KeyFile)
-	key, err := subscription.ReadKey(path, false)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	needed, err := app.KeysNeededBeside(ctx, s, data)
+	for _, k := range needed {
+		if k.Missing > 0 {
+			c.note("in it: %d %s, and that key is not in %s: %s. Without it these are told nothing.", k.Count, k.What, data, k.Bring(data, database != ""))
+		}
 	}
-	n, err := key.Unread(ctx, s.Subscriptions)
-	if n == 0 {
-		return err
-	}
-	do := fmt.Sprintf("copy the old server's addresses.key to %s before you start the server", path)
-	if database != "" {
-		do = "start the servers with --address-key and the old server's addresses.key"
-	}
-	c.note("subscriptions in it: %d, and the key of their addresses is not in %s: %s. Without it nobody of them is told.", n, data, do)
 	return err
 }
 
@@ -148,6 +142,11 @@ func (b *backupCmd) verify(ctx context.Context, c *console, g *globals) error {
 	r.sentence = fmt.Sprintf("%s is undamaged: change %d as of %s, %d rows and %d product files", b.File, m.Change, m.Made.Format(time.RFC3339), r.Rows, r.Files)
 	if err := c.print(r, r.write); err != nil {
 		return err
+	}
+	for _, t := range totals.Tables {
+		if t.Name == "subscriptions" && t.Rows > 0 {
+			c.note("in it: subscriptions, and not their keys: %s and %s must be kept apart from it (hazardd check says which are needed).", subscription.KeyFile, channel.SeedFile)
+		}
 	}
 	return missing(r.Missing, r.Damaged)
 }
@@ -266,10 +265,12 @@ func (m *migrateCmd) Run(ctx context.Context, c *console, g *globals) error {
 		flags, data := to.flags(), to.Data
 		if to.Database != "" { // which has no default for the key
 			data = from.Data
-			if n, _, err := s.Subscriptions.Count(ctx); err != nil {
+			needed, err := app.KeysNeededBeside(ctx, s, data)
+			if err != nil {
 				return err
-			} else if n > 0 {
-				flags += " --address-key " + filepath.Join(data, subscription.KeyFile)
+			}
+			for _, k := range needed {
+				flags += " " + k.Setting + " " + filepath.Join(data, k.File)
 			}
 		}
 		out.sentence = fmt.Sprintf("moved change %d and %d rows, compared on both sides: start the servers with hazardd serve%s", last, out.Rows, flags)

@@ -45,7 +45,11 @@ func (k *checkCmd) Run(ctx context.Context, c *console, g *globals) error {
 			if err := r.read(ctx, s, g); err != nil {
 				return err
 			}
-			return r.end(c, g, nil)
+			keys := c.bring
+			if g.Database != "" { // which files its servers are given is not known here
+				keys = func(ctx context.Context, s *store.Store, _, _ string) error { return c.keep(ctx, s, "") }
+			}
+			return errors.Join(keys(ctx, s, g.Data, g.Database), r.end(c, g, nil))
 		})
 	}
 	if k.From == "" {

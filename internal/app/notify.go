@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -39,8 +38,8 @@ func (s *Service) newNotify(ctx context.Context) (*subscription.Service, error) 
 	}
 	c := subscription.Config{Store: s.Store, Tail: s.tail, Sender: sender, Standing: s.Auth.Standing, Org: s.org, Region: cfg.Known.outline, Authority: s.authorityOf, Counting: s.counting,
 		Links: s.linked, BaseURL: cfg.PublicURL, Storm: cfg.Storm, Confirmations: cfg.Confirmations, Now: cfg.Clock.Now, Logger: cfg.Logger,
-		Person: s.channels.person,
-		Text:   func(n message.Notice) string { return n.Text() }}
+		Person: s.channels.person, PushKey: s.channels.offered().PushKey,
+		Text: func(n message.Notice) string { return n.Text() }}
 	path, make, err := addressKey(ctx, s.Store, cfg)
 	if err != nil {
 		return nil, err
@@ -62,29 +61,20 @@ func (s *Service) newNotify(ctx context.Context) (*subscription.Service, error) 
 	return subscription.New(c), nil
 }
 
-// missingKey says that something in the store needs a key that this server does not have.
-type missingKey struct {
-	name string // "addresses"
-	text string // what does not work, and what mends it
-}
-
-// checkKeys finds the missing keys.
+// checkKeys finds the keys that the store needs and this server does not have.
 func (s *Service) checkKeys(ctx context.Context) error {
-	unread, err := s.notify.Key.Unread(ctx, s.Store.Subscriptions)
+	needed, err := NeededKeys(ctx, s.Store, s.notify.Key, s.channels.offered().PushKey)
 	if err != nil {
 		return err
 	}
-	var missing []missingKey
-	if unread > 0 {
-		mend := "copy addresses.key from the old server's data folder to " + filepath.Join(s.cfg.DataDir, subscription.KeyFile)
-		if s.cfg.Database != "" || s.cfg.AddressKey != "" {
-			mend = "name its file with --address-key"
+	var missing []NeededKey
+	for _, k := range needed {
+		if k.Missing == 0 || k.Name == pushKeyName && s.channels.push == nil { // Web Push is off: what waits says so
+			continue
 		}
-		missing = append(missing, missingKey{"addresses", fmt.Sprintf("subscriptions that are told nothing: %d, since their addresses were encrypted with another key. Stop the server, %s, and start it again", unread, mend)})
-	}
-	for _, m := range missing {
-		if before := s.missing.Load(); before == nil || !slices.Contains(*before, m) {
-			s.cfg.Logger.Error("a key is missing", "key", m.name, "consequence", m.text)
+		missing = append(missing, k)
+		if before := s.missing.Load(); before == nil || !slices.Contains(*before, k) {
+			s.cfg.Logger.Error("a key is missing", "key", k.Name, "consequence", k.text(s.cfg.DataDir, s.cfg.Database != ""))
 		}
 	}
 	s.missing.Store(&missing)
@@ -92,7 +82,7 @@ func (s *Service) checkKeys(ctx context.Context) error {
 }
 
 // missingKeys returns what checkKeys has found last.
-func (s *Service) missingKeys() []missingKey {
+func (s *Service) missingKeys() []NeededKey {
 	if missing := s.missing.Load(); missing != nil {
 		return *missing
 	}

@@ -77,7 +77,7 @@ type Service struct {
 	backup   *continuous.Backup // nil without a backup
 	draining atomic.Bool        // set once the shutdown has begun
 	skew     atomic.Int64       // nanoseconds
-	missing  atomic.Pointer[[]missingKey]
+	missing  atomic.Pointer[[]NeededKey]
 	moved    atomic.Bool // the store was moved to another database, so this view is out of date
 	pruned   pruneMeasures
 	audited  auditMeasures
@@ -394,7 +394,7 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 		Ready: func() admin.Readiness {
 			is := admin.Readiness{Reason: s.ready(), Damaged: len(s.Store.Quarantine.Found())}
 			for _, m := range s.missingKeys() {
-				is.MissingKeys = append(is.MissingKeys, m.name)
+				is.MissingKeys = append(is.MissingKeys, m.Name)
 			}
 			return is
 		},
@@ -455,7 +455,7 @@ func (s *Service) ready() error {
 		return fmt.Errorf("the store has been unreachable for %v; lists are as of then, without the hazards that have ended since", age.Round(time.Second))
 	}
 	if missing := s.missingKeys(); len(missing) > 0 {
-		return errors.New(missing[0].text)
+		return errors.New(missing[0].text(s.cfg.DataDir, s.cfg.Database != ""))
 	}
 	if by, _ := s.cfg.Clock.Step(); by > 0 {
 		return fmt.Errorf("this machine's clock was set %v ahead; service time follows it once it has kept that time for %v", by.Round(time.Second), clock.Settle)

@@ -25,6 +25,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
+	"github.com/hazardd/hazardd/internal/auth/secret"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/tell/message"
@@ -87,22 +88,37 @@ func NewPush(c PushConfig) (*Push, error) {
 	if p.now == nil {
 		p.now = time.Now
 	}
-	for i := 0; p.key == nil; i++ { // one of 2^32 is not below the order of the curve
-		raw, err := hkdf.Key(sha256.New, c.Seed, nil, "hazardd web push key "+strconv.Itoa(i), 32)
-		if err != nil {
-			return nil, err
-		}
-		if key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), raw); err == nil {
-			p.key = key
-		}
-	}
-	public, err := p.key.PublicKey.Bytes()
-	if err != nil {
+	var err error
+	if p.key, p.public, err = pushKey(c.Seed); err != nil {
 		return nil, err
 	}
-	p.public = base64.RawURLEncoding.EncodeToString(public)
 	p.clients = p.targets.Clients(maxIdle)
 	return p, nil
+}
+
+// pushKey derives the server's key from a seed. public is as browsers take it.
+func pushKey(seed []byte) (key *ecdsa.PrivateKey, public string, err error) {
+	for i := 0; key == nil; i++ { // one of 2^32 is not below the order of the curve
+		raw, err := hkdf.Key(sha256.New, seed, nil, "hazardd web push key "+strconv.Itoa(i), 32)
+		if err != nil {
+			return nil, "", err
+		}
+		if k, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), raw); err == nil {
+			key = k
+		}
+	}
+	point, err := key.PublicKey.Bytes()
+	return key, base64.RawURLEncoding.EncodeToString(point), err
+}
+
+// PushKeyIn returns the public key of the seed in a file, as Push.PublicKey does.
+func PushKeyIn(path string) (string, error) {
+	seed, err := secret.Seed(path, false, "send messages in our name")
+	if err != nil {
+		return "", fmt.Errorf("key of Web Push: %w", err)
+	}
+	_, public, err := pushKey(seed)
+	return public, err
 }
 
 // PublicKey returns the server's key for PushManager.subscribe: base64url of the point on P-256.

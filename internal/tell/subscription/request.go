@@ -92,6 +92,7 @@ type Channel struct {
 	Confirmed hazard.Instant `json:"confirmed,omitzero"` // when
 	Asked     hazard.Instant `json:"asked,omitzero"`     // when a code was sent; later ones are the same until it is void
 	Tries     int            `json:"tries,omitzero"`     // wrong codes since then
+	PushKey   string         `json:"push_key,omitzero"`  // of Web Push: the server's public key that the browser knows
 }
 
 // maxTries is how many wrong codes make a code void.
@@ -518,6 +519,9 @@ func (s *Service) channels(asked []askedChannel, sub *subscription, bad *hazard.
 		}
 		last++
 		c := Channel{ID: strconv.Itoa(last), Kind: a.Kind, Template: a.Template, Stamp: stamp, inbox: inbox, Lane: s.lane(to), Status: Unconfirmed}
+		if c.Kind == channel.WebPush {
+			c.PushKey = s.PushKey
+		}
 		list, addresses[c.ID] = append(list, c), to.To
 		fresh = append(fresh, c.ID)
 	}

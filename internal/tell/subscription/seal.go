@@ -20,6 +20,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth/secret"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tell/channel"
 )
 
 // Key encrypts addresses and signs links. It is not in the database, so a reader of the database or
@@ -84,9 +85,17 @@ func (k *Key) open(id, sealed string) (map[string]string, error) {
 	return addresses, nil
 }
 
-// Unread counts the subscriptions of a store whose addresses key k does not decrypt; with no key,
-// all of them. Nobody of these is told anything.
-func (k *Key) Unread(ctx context.Context, subscriptions *store.Subscriptions) (n int, err error) {
+// Needs says what the subscriptions of a store need beside it.
+type Needs struct {
+	Subscriptions int // their addresses are encrypted
+	Unread        int // of these, with another key
+	Push          int // active channels of Web Push
+	Unsigned      int // of these, whose browsers take messages that another key signed
+}
+
+// Needs counts the subscriptions that need k, and the public key of Web Push; without it, push is empty,
+// and without k, it is nil.
+func (k *Key) Needs(ctx context.Context, subscriptions *store.Subscriptions, push string) (n Needs, err error) {
 	const page = 500
 	for after := ""; ; {
 		list, err := subscriptions.Of(ctx, "", true, after, page)
@@ -94,10 +103,23 @@ func (k *Key) Unread(ctx context.Context, subscriptions *store.Subscriptions) (n
 			return n, err
 		}
 		for i := range list {
+			n.Subscriptions++
 			if k == nil {
-				n++
+				n.Unread++
 			} else if _, err := k.open(list[i].ID, list[i].Sealed); err != nil {
-				n++
+				n.Unread++
+			}
+			sub, err := read(&list[i])
+			if err != nil {
+				continue // it is damaged, and named as that
+			}
+			for _, c := range sub.Channels {
+				if c.Kind == channel.WebPush && c.Status == Active {
+					n.Push++
+					if push == "" || c.PushKey != "" && c.PushKey != push {
+						n.Unsigned++
+					}
+				}
 			}
 		}
 		if len(list) < page {

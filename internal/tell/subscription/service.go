@@ -63,6 +63,8 @@ type Config struct {
 	Authority func(*hazard.Hazard) string
 	// Counting reports whether people are counted now, so that every hazard will have a count.
 	Counting func() bool
+	// PushKey is the public key that browsers get for Web Push; empty without it.
+	PushKey string
 	// Links means that the service has a public address for links: BaseURL, without a trailing
 	// slash.
 	Links   bool
