@@ -1,7 +1,8 @@
 // Package jma reads the Japan Meteorological Agency's information on tsunamis, earthquakes and
 // weather: the Atom indexes, and documents of its "disaster prevention information XML" by their
 // public description. These are the tsunami warnings (VTSE41), the hypocenters (VXSE52), the
-// hypocenters with intensities (VXSE53) and the weather warnings (VPWW55 to VPWW61).
+// hypocenters with intensities (VXSE53), the weather warnings (VPWW55 to VPWW61) and the flood
+// forecasts of designated rivers (VXKO50 to VXKO89).
 //
 // A tsunami is identified by the EventID of the earthquake that causes it, and an earthquake by
 // "quake-" and its EventID. Each document on a tsunami repeats all coasts, so the newest counts.
@@ -26,8 +27,12 @@
 // read. A warning that a document does not contain is over. One document makes a report for each
 // phenomenon of its kind; those without anything in force are not hazards.
 //
+// A flood forecast is identified by the forecast area of its river. Each document replaces the one
+// before, and one that lifts the warning ends it. The landslide warnings in the old form (VXWW50) are
+// not read: they are level 4 of the landslide warnings among VPWW55 to VPWW61.
+//
 // feed.go reads the index and the document. report.go reads the head, and has the table of levels
-// and the report of tsunamis. quake.go has those of earthquakes, and weather.go has the tables and
-// the reports of weather warnings. Parse is a pure function, safe for concurrent use, and needs
+// and the report of tsunamis. quake.go has those of earthquakes, weather.go has the tables and the
+// reports of weather warnings, and river.go those of rivers. Parse is a pure function, safe for concurrent use, and needs
 // memory proportional to the payload.
 package jma

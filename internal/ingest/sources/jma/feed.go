@@ -34,7 +34,7 @@ const restated = 2
 const titleOfTsunami = "津波警報・注意報・予報"
 
 // titles are the Control/Titles of the documents that are read, or prefixes of them.
-var titles = []string{titleOfTsunami, titleOfHypocenter, titleOfIntensity, titleOfWeather}
+var titles = []string{titleOfTsunami, titleOfHypocenter, titleOfIntensity, titleOfWeather, titleOfRiver}
 
 // Parse reads an index or documents, as of now. The error is a *source.PayloadError. If its Cut is
 // true, the records before the error are good.
@@ -122,7 +122,7 @@ func (p *parser) entry(n *lenient.Node) {
 		}
 	}
 	if !isRead(address) {
-		p.Ignore(get(n, "id"), "a document of a kind that is not about an earthquake, a tsunami or a weather warning", address)
+		p.Ignore(get(n, "id"), "a document of a kind that is not about an earthquake, a tsunami, a river or a weather warning", address)
 		return
 	}
 	link := source.Link{URL: address, ID: get(n, "id")}
@@ -134,7 +134,8 @@ func (p *parser) entry(n *lenient.Node) {
 
 // isRead reports whether the document at an address is of a kind that this package reads.
 func isRead(address string) bool {
-	return slices.ContainsFunc(kindsOfDocuments, func(kind string) bool { return strings.Contains(address, kind) }) || weatherFile.MatchString(address)
+	return slices.ContainsFunc(kindsOfDocuments, func(kind string) bool { return strings.Contains(address, kind) }) ||
+		weatherFile.MatchString(address) || riverFile.MatchString(address)
 }
 
 // all returns the children with that local name. Namespaces are ignored, because the local names

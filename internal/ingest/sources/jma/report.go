@@ -71,7 +71,7 @@ const cancelled = "取消"
 type head struct {
 	title, headTitle string // Control/Title, Head/Title
 	category         hazard.Category
-	events           []string // EventIDs of earthquakes, earliest first
+	events           []string // EventIDs of earthquakes, earliest first; of a river, its forecast area
 	issued           hazard.Instant
 	version          int64
 	infoType         string
@@ -104,10 +104,14 @@ func headOf(n *lenient.Node) (h *head, reason string) {
 		return nil, fmt.Sprintf("Control/Status: %q, expected 通常, 訓練 or 試験", lenient.ExcerptText(status))
 	}
 	h.events = strings.Fields(get(n, "Head", "EventID"))
+	form, digits := eventForm, 14
+	if strings.HasPrefix(h.title, titleOfRiver) {
+		form, digits = riverForm, 12
+	}
 	if strings.HasPrefix(h.title, titleOfWeather) {
 		h.events = nil // weather warnings have no earthquake
-	} else if len(h.events) == 0 || slices.ContainsFunc(h.events, func(id string) bool { return !eventForm.MatchString(id) }) || len(h.events) > 20 {
-		return nil, fmt.Sprintf("Head/EventID: %q, expected 14 digits", lenient.ExcerptText(get(n, "Head", "EventID")))
+	} else if len(h.events) == 0 || slices.ContainsFunc(h.events, func(id string) bool { return !form.MatchString(id) }) || len(h.events) > 20 {
+		return nil, fmt.Sprintf("Head/EventID: %q, expected %d digits", lenient.ExcerptText(get(n, "Head", "EventID")), digits)
 	}
 	slices.Sort(h.events) // if there are several earthquakes, the first is the event's name
 	issued, note, err := lenient.Time(get(n, "Head", "ReportDateTime"), japan)
@@ -148,8 +152,11 @@ func (p *parser) report(n *lenient.Node) (reports []hazard.Report, reason string
 		return p.weather(n, h)
 	}
 	read := p.quake
-	if strings.HasPrefix(h.title, titleOfTsunami) {
+	switch {
+	case strings.HasPrefix(h.title, titleOfTsunami):
 		read = p.tsunami
+	case strings.HasPrefix(h.title, titleOfRiver):
+		read = p.river
 	}
 	r, reason := read(n, h)
 	if r == nil {

@@ -31,7 +31,7 @@ func Source() source.Source {
 			{URL: feed + "extra.xml", Every: time.Minute, MaxBytes: 8 << 20},
 			{URL: feed + "extra_l.xml", Every: 30 * time.Minute, MaxBytes: 32 << 20},
 		},
-		Covers: "tsunami warnings, advisories and forecasts for the coasts of Japan; weather warnings and advisories for its municipalities; earthquakes felt in Japan, with the agency's intensity",
+		Covers: "tsunami warnings, advisories and forecasts for the coasts of Japan; weather warnings and advisories for its municipalities; floods of designated rivers; earthquakes felt in Japan, with the agency's intensity",
 		Types:  append([]hazard.Type{hazard.Tsunami, hazard.Earthquake}, weatherTypes...), Countries: []string{"JP"}, Languages: []string{"ja"},
 		Home:    "https://xml.kishou.go.jp/xmlpull.html",
 		License: "Public Data License 1.0 of Japan, compatible with CC-BY-4.0", Attribution: "Japan Meteorological Agency",
