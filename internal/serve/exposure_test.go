@@ -15,6 +15,8 @@ import (
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/geo/raster"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/serve/route"
 )
 
@@ -262,4 +264,29 @@ func TestWhyNobodyIsCountedInTheLanguageOfTheReader(t *testing.T) {
 			t.Errorf("%s: %q, want %q", lang, got.Why, want)
 		}
 	}
+}
+
+// An exposure says by when the forecast winds of a cyclone reach a town (D3).
+func TestArrivalsOfAStorm(t *testing.T) {
+	s := start(t)
+	now := hazard.At(time.Now())
+	by := now.Add(12 * time.Hour)
+	storm := quake("al092021", 1)
+	storm.Type = hazard.Cyclone
+	wind := hazard.Shape{Role: hazard.WindShape, Band: &hazard.Band{Kind: hazard.Wind, Value: 119}, From: by, To: by, Forecast: true,
+		Geometry: `{"type":"Polygon","coordinates":[[[-90.3,29.8],[-89.9,29.8],[-89.9,30.1],[-90.3,30.1],[-90.3,29.8]]]}`}
+	s.takeIn("nhc", source.Batch{Reports: []hazard.Report{storm}, Read: 1, Drawings: []source.Drawing{{Key: "al092021", Part: "wind ahead", Version: 1, Shapes: []hazard.Shape{wind}}}})
+	var got struct {
+		Arrivals []struct {
+			By, Country, Town, Kind string
+			Value                   float64
+		}
+	}
+	s.do("reader", http.MethodGet, "/hazards/"+hazard.EventUUID("nhc", "al092021").String()+"/exposure", nil).JSON(t, &got)
+	for _, a := range got.Arrivals {
+		if a.Town == "New Orleans" && a.Country == "US" && a.By == by.String() && a.Kind == "wind_kmh" && a.Value == 119 {
+			return
+		}
+	}
+	t.Errorf("arrivals %+v, want New Orleans", got.Arrivals)
 }

@@ -6334,6 +6334,25 @@ export interface components {
             }[];
             /** @description Some countries and divisions by name, and how many more there are, in the language of the reader; of a hazard without an area that lies in no country, how far the nearest one is. Empty: it is not known. */
             readonly regions_text: string;
+            /** @description Of an active tropical cyclone whose source forecasts its winds or its positions: the towns that these winds reach, at most 12, each with its strongest wind; and, without a town, when its center is on land. In order of time. Forecasts are hours apart, so it may come before. */
+            readonly arrivals?: readonly {
+                /**
+                 * Format: date-time
+                 * @description By when the forecast has it there.
+                 */
+                readonly by: string;
+                /** @description ISO 3166-1 alpha-2 */
+                readonly country: string;
+                readonly town?: string;
+                /** @description Degrees east. */
+                readonly lon?: number;
+                /** @description Degrees north. */
+                readonly lat?: number;
+                /** @description A quantity of `GET /measurements`. */
+                readonly kind?: string;
+                /** @description Of the quantity: it is as bad there, or worse. */
+                readonly value?: number;
+            }[];
             /** @description Assets of your organizations inside the area and within 25 km of it, the nearest 100; of a hazard without an area, those within 100 km. `GET /hazards/{hazard-id}/assets` has all. Empty for who is in no organization that has assets. */
             readonly assets: readonly components["schemas"]["Asset"][];
             /** @description How many assets of your organizations there are, in the language of `lang`. Absent for who is in no organization that has assets. */

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { inTurn, pictureOf, viewOf } from "../src/embed/picture";
+import { readSettings } from "../src/embed/settings";
 import type { Summary } from "../src/model";
 
 const h = (hazard_ID: number, bbox: readonly number[]) => ({ hazard_ID, bbox }) as unknown as Summary;
@@ -26,4 +27,9 @@ test("a picture is of the widget's area and filter, and another one after each c
   const asked = { query: "bbox=5,47,16,55&type=FLOOD", size: { width: 320, height: 240 }, dark: true, change: 7 };
   expect(pictureOf({ ...asked, of: undefined })).toBe("hazards/active/map.svg?width=320&height=240&longitude=10.500&latitude=51.173&zoom=3.43&theme=dark&type=FLOOD&_=7");
   expect(pictureOf({ ...asked, query: "", dark: false, of: undefined })).toBe("hazards/active/map.svg?width=320&height=240&_=7");
+});
+
+test("a wall sounds only when its address says so", () => {
+  expect(readSettings("?kiosk=1", ["en"])).toMatchObject({ kiosk: true, sound: false });
+  expect(readSettings("?kiosk=1&sound=1", ["en"])).toMatchObject({ kiosk: true, sound: true });
 });

@@ -11,6 +11,29 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
+// Arrival is when a forecast has a storm somewhere: at least that wind at a town or, without a town
+// and a band, its center on land in that country. Forecasts are hours apart, so it may come before.
+type Arrival struct {
+	Town    *town.Town
+	Country string // ISO 3166-1 alpha-2
+	By      hazard.Instant
+	Band    *hazard.Band
+}
+
+// Arrivals returns the first landfall of a storm's center, and at most so many towns that its
+// forecast winds reach, in order of time.
+func Arrivals(shapes []hazard.Shape, now hazard.Instant, most int) []Arrival {
+	list := []Arrival{}
+	for _, w := range windsAt(shapes, now, most) {
+		list = append(list, Arrival{&w.Town, w.Town.Country, w.By, &w.Band})
+	}
+	if by, country, ok := landfall(shapes, now); ok {
+		list = append(list, Arrival{Country: country, By: by})
+	}
+	slices.SortStableFunc(list, func(a, b Arrival) int { return cmp.Compare(a.By, b.By) })
+	return list
+}
+
 // windAt is a wind that a forecast has at a town: it is at least that strong by that time. Forecasts
 // are hours apart, so it may come before.
 type windAt struct {

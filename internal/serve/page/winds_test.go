@@ -41,6 +41,9 @@ func TestForecastWindsAtTowns(t *testing.T) {
 	if by, country, ok := landfall(shapes, now); !ok || by != in(24) || country != "US" {
 		t.Errorf("landfall %v in %q, %v", by, country, ok)
 	}
+	if got := Arrivals(shapes, now, 1); len(got) != 2 || got[0].Town.Name != "New Orleans" || got[0].By != in(24) || got[1].Town != nil || got[1].Country != "US" {
+		t.Errorf("arrivals %+v", got)
+	}
 	if _, _, ok := landfall(shapes[:8], now); ok {
 		t.Error("a storm at sea comes ashore")
 	}

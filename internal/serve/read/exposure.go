@@ -37,11 +37,48 @@ type exposed struct {
 	Places  []exposedPlace  `json:"places"`
 	Regions []exposedRegion `json:"regions"`
 	// RegionsText names some regions, and how many more there are. It is empty if none is known.
-	RegionsText string        `json:"regions_text"`
-	Assets      []listedAsset `json:"assets"`
+	RegionsText string `json:"regions_text"`
+	// Arrivals is set for a storm whose source forecasts its winds or its positions.
+	Arrivals []arrival     `json:"arrivals,omitzero"`
+	Assets   []listedAsset `json:"assets"`
 	// AssetsText says how many of the caller's assets are there. It is absent if the caller's
 	// organizations have no assets.
 	AssetsText string `json:"assets_text,omitzero"`
+}
+
+// arrival is a wind that the source's forecast has at a town by a time or, without a town and a
+// wind, the center of the storm on land.
+type arrival struct {
+	By      string          `json:"by"`
+	Country string          `json:"country"`
+	Town    string          `json:"town,omitzero"`
+	Lon     *float64        `json:"lon,omitzero"`
+	Lat     *float64        `json:"lat,omitzero"`
+	Kind    hazard.Quantity `json:"kind,omitzero"`
+	Value   *float64        `json:"value,omitzero"`
+}
+
+// maxArrivals is how many towns an exposure names with their winds.
+const maxArrivals = 12
+
+// arrivals says when a storm reaches which towns, by the forecast of its source.
+func (a *Details) arrivals(ctx context.Context, h *hazard.Hazard) ([]arrival, error) {
+	if h.Type != hazard.Cyclone || !h.ActiveAt(a.Now()) {
+		return nil, nil
+	}
+	shapes, err := a.DrawnOn(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	var list []arrival
+	for _, p := range pages.Arrivals(shapes, a.Now(), maxArrivals) {
+		next := arrival{By: p.By.String(), Country: p.Country}
+		if p.Town != nil {
+			next.Town, next.Lon, next.Lat, next.Kind, next.Value = p.Town.Name, &p.Town.Lon, &p.Town.Lat, p.Band.Kind, &p.Band.Value
+		}
+		list = append(list, next)
+	}
+	return list, nil
 }
 
 type exposedBand struct {
@@ -181,6 +218,11 @@ func (a *Details) exposure(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	out.Why = pages.Uncounted(out.Why, language)
 	lands := LandsIn(towns.Lands, language)
 	out.RegionsText = lands.Words(language)
+	if at == nil {
+		if out.Arrivals, err = a.arrivals(r.Context(), h); err != nil {
+			return err
+		}
+	}
 	switch form {
 	case "geojson":
 		w.Header()["Content-Type"] = []string{GeoJSON}

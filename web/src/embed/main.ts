@@ -1,6 +1,7 @@
 // The widget: a small live map and list for a frame in another page, or for a wall display. It polls the list of summaries, which is in the order of
 // importance and which a shared cache may answer, shows the server's picture of the map, opens no stream, and says what it does not know. A wall has
 // a clock, and shows the three worst in turn, each on the map.
+import { sound } from "../alarm";
 import { freshness, trust, type Trust } from "../freshness";
 import { summaryOver, type Summary } from "../model";
 import { load } from "virtual:words";
@@ -89,6 +90,14 @@ function map(of: Summary | undefined): HTMLElement {
   return make("div", { class: "map" }, make("img", { src: base + pictureOf({ of, query: settings.query, size, dark: theme ? theme === "dark" : dark.matches, change: state.change }), alt: "" }));
 }
 
+let silent = false;
+
+/** Sounds when the server or a source falls silent, once until it speaks again. */
+function alarm(now: boolean): void {
+  if (now && !silent && settings.kiosk && settings.sound) sound();
+  silent = now;
+}
+
 /** How many there are of each level. */
 function counts(list: readonly Summary[]): string {
   const real = list.filter((h) => !isDrill(h));
@@ -111,8 +120,12 @@ function draw(): void {
     if (active.length === 0) {
       if (state.trust === "good" && (!settings.placed || state.covered === "covered")) notes.push(make("p", { class: "none" }, words.none));
       else alert(state.trust === "partly" ? words.partly : words.unwatched);
-    } else if (state.trust === "partly" || state.trust === "unread") notes.push(make("p", { class: "note" }, words.partly)); // where no source is read, none is late
+    } else if (state.trust === "partly" || state.trust === "unread") { // where no source is read, none is late
+      if (settings.kiosk) alert(words.partly);
+      else notes.push(make("p", { class: "note" }, words.partly));
+    }
   }
+  alarm(stale || state.late.length > 0);
   if (state.late.length > 0) notes.at(-1)?.append(` (${state.late.join(", ")})`);
   const most = settings.kiosk ? MOST_ON_WALL : MOST;
   const more = active.length - most;

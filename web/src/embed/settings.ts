@@ -12,6 +12,8 @@ export interface Settings {
   readonly language: Language;
   readonly title: string;
   readonly kiosk: boolean;
+  /** A wall sounds when it begins not to know what is new. */
+  readonly sound: boolean;
   readonly theme: "light" | "dark" | undefined;
   /** What is wrong with the address, for its author. */
   readonly fault: string;
@@ -41,6 +43,7 @@ export function readSettings(search: string, preferred: readonly string[]): Sett
     language,
     title: (p.get("title") ?? "").slice(0, 100),
     kiosk: p.get("kiosk") === "1",
+    sound: p.get("sound") === "1",
     theme: theme === "light" || theme === "dark" ? theme : undefined,
     fault,
   };

@@ -1,15 +1,44 @@
 // The importance of a hazard and the people in its area, loaded when a panel is opened.
 import type { Schemas } from "../api";
-import type { Hazard } from "../model";
-import { language, listed, number, text } from "../words";
+import { Fragment } from "preact";
+import { isDrill, type Hazard } from "../model";
+import { away, byImportance } from "../order";
+import { short } from "../time";
+import { lands, language, listed, number, text } from "../words";
 import { usePage } from "./context";
 import { forMembers } from "./later";
-import { Loading, useData } from "./parts";
+import { Loading, Section, useData } from "./parts";
 
 const Assets = forMembers(async () => (await import("./assets")).Assets);
 
 /** An estimate: more than two digits would suggest a precision that it does not have. */
 const about = (n: number): string => number(n, { maximumSignificantDigits: 2 });
+
+const speed = (kmh: number): string => number(Math.round(kmh), { style: "unit", unit: "kilometer-per-hour" });
+
+/** Within this distance, in meters, later earthquakes are counted with one. It does not say that they are its aftershocks. */
+const WITHIN = 100_000;
+
+/** Other earthquakes near one since it was, of those that the map has. */
+function Quakes({ h }: { h: Hazard }) {
+  const page = usePage();
+  const { store } = page;
+  if (h.type_ID !== "EARTHQUAKE") return null;
+  const later = [...store.shown.value.values()]
+    .filter((o) => o.type_ID === h.type_ID && o !== h && isDrill(o) === isDrill(h) && Number(o.start_Date) >= Number(h.start_Date) && away(o, [h.longitude, h.latitude]) <= WITHIN)
+    .sort(byImportance(store.importance.places.value));
+  const first = later[0];
+  return first
+    ? (
+      <p>
+        {text.people.quakes({ n: later.length, km: number(WITHIN / 1000) })}{" "}
+        <button type="button" class="link" onClick={() => page.open(first, { zoom: true })}>
+          <bdi>{page.summaries.of(first)?.headline ?? first.hazard_Name}</bdi>
+        </button>
+      </p>
+    )
+    : null;
+}
 
 /** Towns that are named at most. */
 const TOWNS = 8;
@@ -31,7 +60,7 @@ export function People({ h }: { h: Hazard }) {
           const words = kind === "wind_kmh" ? text.people.wind : kind === "intensity" ? text.people.intensity : undefined;
           if (!words || value == null || people === null) return [];
           const n = text.people.about({ n: about(people), low: about(low ?? people), high: about(high ?? people) });
-          return [`${words({ value: kind === "wind_kmh" ? number(Math.round(value), { style: "unit", unit: "kilometer-per-hour" }) : number(value) })}: ${n}`];
+          return [`${words({ value: kind === "wind_kmh" ? speed(value) : number(value) })}: ${n}`];
         });
         return (
           <>
@@ -65,6 +94,23 @@ export function People({ h }: { h: Hazard }) {
                 {towns.length > 0 && <p class="muted">{text.people.towns({ names: listed(towns.slice(0, TOWNS).map((t) => t.name)) })}</p>}
               </dd>
             </dl>
+            {e.arrivals && e.arrivals.length > 0 && (
+              <Section title={text.people.expected} count={e.arrivals.length} open>
+                <dl class="facts">
+                  {e.arrivals.map((a) => (
+                    <Fragment key={`${a.town ?? ""} ${a.by}`}>
+                      <dt>
+                        <time dateTime={a.by}>{short(Date.parse(a.by))}</time>
+                      </dt>
+                      <dd>
+                        <bdi>{a.town ?? lands(a.country)}</bdi>: {a.value === undefined ? text.people.ashore : text.people.windOrMore({ value: speed(a.value) })}
+                      </dd>
+                    </Fragment>
+                  ))}
+                </dl>
+              </Section>
+            )}
+            <Quakes h={h} />
             {e.assets_text && <Assets list={e.assets} words={e.assets_text} />}
           </>
         );
