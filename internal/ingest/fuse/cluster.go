@@ -531,6 +531,7 @@ func (c *cluster) leave(from, into int64) {
 
 // move moves events to hazard into. maker, if not nil, is the event that created it.
 func (c *cluster) move(events []*store.Event, into int64, maker, self *store.Event) error {
+	left := map[int64][]*store.Event{} // hazard → what leaves it
 	for _, e := range events {
 		put := e == self && into == c.put.HazardID
 		if e.HazardID == into && (e.Joined == "" || e != maker && (!put || decided(e.Joined))) {
@@ -556,15 +557,13 @@ func (c *cluster) move(events []*store.Event, into int64, maker, self *store.Eve
 		}
 		c.leave(from, into)
 		if from != 0 && from != into {
-			if err := c.w.moveProducts(from, into, e); err != nil {
-				return err
-			}
+			left[from] = append(left[from], e)
 		}
 		if e != self {
 			c.leave(into, into)
 		}
 	}
-	return nil
+	return c.w.moveGiven(left, into)
 }
 
 // reason returns why an event belongs to a group.

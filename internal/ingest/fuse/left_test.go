@@ -242,3 +242,32 @@ func TestTwoEventsWhoseReportsHaveOneNameBothCount(t *testing.T) {
 		t.Errorf("texts in %q, want %q", got, want)
 	}
 }
+
+// A person puts a product of one event into the folder of another. It stays there when both events
+// move to an older hazard together, whichever of them moves first.
+func TestAProductStaysInAFolderThatMovesAlong(t *testing.T) {
+	for _, keys := range [][2]string{{"a", "b"}, {"b", "a"}} {
+		d := newDesk(t)
+		folder := with(reportOf("nws", keys[0], hazard.Flood, hourAgo, 1, 2), func(r *hazard.Report) {
+			r.Products = []hazard.ReportProduct{{Key: "f", Title: "folder", Type: hazard.FolderProduct}}
+		})
+		given := with(reportOf("nws", keys[1], hazard.Flood, hourAgo, 1, 2), func(r *hazard.Report) {
+			r.Refs, r.Products = []string{"nws:" + keys[0]}, []hazard.ReportProduct{{Key: "t", Title: "text", Type: hazard.TextProduct, Data: "x"}}
+		})
+		d.takeEach(noon, reportOf("cap", "older", hazard.Flood, hourAgo, 1, 2), folder, given)
+		e := edit.New(d.store, d.intake, 1, func(int64) bool { return false })
+		who := edit.Author{Caller: auth.Caller{Name: "ada", Role: auth.Editor}}
+		products, err := d.store.Hazards.AllProducts(t.Context(), d.event("nws", keys[0]).ID)
+		if err != nil || len(products) != 2 {
+			t.Fatalf("%d products, error %v", len(products), err)
+		}
+		slices.SortFunc(products, func(p, q *hazard.Product) int { return strings.Compare(p.Title, q.Title) })
+		if _, err := e.PatchProduct(t.Context(), who, edit.Ref{UUID: products[1].UUID}, nil, fmt.Appendf(nil, `{"parent_ID":%d}`, products[0].ID), noon+minute); err != nil {
+			t.Fatal(err)
+		}
+		d.takeEach(noon+2*minute, with(folder, func(r *hazard.Report) { r.Version, r.Refs = r.Version+1, []string{"cap:older"} }))
+		if got, want := d.titles(d.event("cap", "older").ID), []string{"/folder", "/folder/text"}; !slices.Equal(got, want) {
+			t.Errorf("%s gave the folder: %q, want %q", keys[0], got, want)
+		}
+	}
+}

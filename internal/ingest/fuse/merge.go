@@ -45,7 +45,7 @@ func (in *Intake) Join(ctx context.Context, tx *store.Tx, from, into *hazard.Haz
 			return err
 		}
 	}
-	if err := w.moveProducts(from.ID, into.ID, nil); err != nil {
+	if err := w.moveProducts(from.ID, into.ID); err != nil {
 		return err
 	}
 	if len(moving) > 0 { // the decision may make other events match
@@ -226,7 +226,7 @@ func (w *writer) endEmptied() error {
 		case ofPeople(before), !active && (over || before.Reason == hazard.EndMerged || before.EditedField("status")):
 			err = w.withoutSources(before.ID)
 		default:
-			err = errors.Join(w.moveProducts(before.ID, into.ID, nil), w.endAs(before, into))
+			err = errors.Join(w.moveProducts(before.ID, into.ID), w.endAs(before, into))
 		}
 		if err != nil {
 			return err
@@ -326,20 +326,33 @@ func (m *moves) noteEvent(e *store.Event, to int64) {
 	left.Events = append(left.Events, store.MovedEvent{EventName: e.Name(), To: to, Joined: e.Joined})
 }
 
-// moveProducts moves products between hazards: those that came with an event, or all if gaveThem is
-// nil. A product that is separated from its folder goes to the root.
-func (w *writer) moveProducts(from, to int64, gaveThem *store.Event) error {
+// moveGiven moves the products of events, by the hazards that they leave, to hazard into: all together,
+// because a person may have put a product of one into a folder of another.
+func (w *writer) moveGiven(left map[int64][]*store.Event, into int64) error {
+	for _, from := range slices.Sorted(maps.Keys(left)) {
+		if err := w.moveProducts(from, into, left[from]...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveProducts moves products between hazards: those that came with one of the events, or all if there
+// are none. A product that is separated from its folder goes to the root.
+func (w *writer) moveProducts(from, to int64, gaveThem ...*store.Event) error {
 	products, err := w.tx.Products(from)
 	if err != nil {
 		return err
 	}
 	moves := map[int64]bool{}
 	for _, p := range products {
-		moves[p.ID] = gaveThem == nil
-		if gaveThem != nil {
-			if moves[p.ID], err = w.gaveIt(p, from, gaveThem.Name()); err != nil {
+		moves[p.ID] = len(gaveThem) == 0
+		for _, e := range gaveThem {
+			gave, err := w.gaveIt(p, from, e.Name())
+			if err != nil {
 				return err
 			}
+			moves[p.ID] = moves[p.ID] || gave
 		}
 	}
 	left := map[int64]bool{} // folders that move without their contents

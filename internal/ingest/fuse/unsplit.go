@@ -27,7 +27,7 @@ func (in *Intake) Unpart(ctx context.Context, tx *store.Tx, s *store.Split) erro
 			return err
 		}
 	}
-	left := map[int64]store.EventName{} // hazard that events leave → the first of them
+	left, going := map[int64]store.EventName{}, map[int64][]*store.Event{} // hazard that events leave → the first of them, and all
 	for i := range events {
 		e := &events[i]
 		from, joined := e.HazardID, s.Joined
@@ -40,20 +40,20 @@ func (in *Intake) Unpart(ctx context.Context, tx *store.Tx, s *store.Split) erro
 				left[from] = e.Name()
 			}
 			w.noteEvent(e, s.HazardID)
+			going[from] = append(going[from], e)
 		}
 		e.HazardID, e.Joined = s.HazardID, joined
 		if err := tx.Events.Save(e); err != nil {
 			return err
 		}
-		switch {
-		case from == 0:
-			err = tx.Events.SaveShapes(e.Name(), e.Shapes)
-		case leaves:
-			err = w.moveProducts(from, s.HazardID, e)
+		if from == 0 {
+			if err := tx.Events.SaveShapes(e.Name(), e.Shapes); err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return err
-		}
+	}
+	if err := w.moveGiven(going, s.HazardID); err != nil {
+		return err
 	}
 	before, err := tx.Hazard(s.HazardID)
 	if err != nil {
