@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"os/exec"
 	"strconv"
 	"testing"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/serve/openapi"
 	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/server"
@@ -133,6 +135,17 @@ func TestProgramsOfEsri(t *testing.T) {
 	variables := manyHazards(t, 530, 505)
 	run(t, "arcgis.test.mjs", variables...)
 	run(t, "leaflet.test.mjs", variables...)
+}
+
+// Node-RED takes 130 MB to install.
+func TestNodeRED(t *testing.T) {
+	test.Slow(t)
+	installed(t, "nodered")
+	s := server.Serve(t, func(cfg *app.Config) { cfg.WebhookAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	s.Do("red", "POST", "/hazards", json.RawMessage(`{"hazard_Name":"Flood of the Elbe","type_ID":"FLOOD","severity_ID":"WARNING","latitude":53.5,"longitude":10}`))
+	var key struct{ Key string }
+	s.Do("red", "POST", "/keys", map[string]string{"title": "Node-RED"}).JSON(t, &key)
+	run(t, "nodered/flow.test.mjs", "HAZARDD_URL="+s.URL()+"/key/"+key.Key, "HAZARDD_TOKEN="+s.Token("red"))
 }
 
 // The SDK draws in a browser, and takes 400 MB to install.
