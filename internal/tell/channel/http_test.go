@@ -214,6 +214,59 @@ func TestHostileTextsStayTextInEachTemplate(t *testing.T) {
 	}
 }
 
+// The lengths that the services' documents allow: ntfy "Limitations", Bot API sendMessage, Block Kit,
+// Twilio's resource Messages; Teams 28 kB, Matrix 65,536 bytes an event.
+func TestLongTextsFitEachService(t *testing.T) {
+	s := newShop(t)
+	w := s.all(t)
+	n := warning(func(n *message.Notice, h *hazard.Hazard) {
+		long := strings.Repeat("水 ", 20_000)
+		n.Items[0].Place, h.Name, h.Description, h.Texts[0].Name, h.Texts[0].Description, h.Texts[0].Instruction = long, long, long, long, long, long
+	})
+	field := func(path ...any) func(body string) string {
+		return func(body string) string {
+			var v any
+			if err := json.Unmarshal([]byte(body), &v); err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range path {
+				switch p := p.(type) {
+				case string:
+					v = v.(map[string]any)[p]
+				case int:
+					v = v.([]any)[p]
+				}
+			}
+			return v.(string)
+		}
+	}
+	runes := func(text string) int { return len([]rune(text)) }
+	bytes := func(text string) int { return len(text) }
+	for _, c := range []struct {
+		service string
+		text    func(body string) string
+		length  func(text string) int
+		most    int
+	}{
+		{"ntfy", field("message"), bytes, 4096}, {"telegram", field("text"), runes, 4096}, {"slack", field("blocks", 0, "text", "text"), runes, 150}, {"slack", field("blocks", 1, "text", "text"), runes, 3000},
+		{"teams", func(body string) string { return body }, bytes, 28_000}, {"matrix", func(body string) string { return body }, bytes, 60_000}, {"signal", field("message"), runes, 2000},
+		{"twilio", func(body string) string {
+			form, err := url.ParseQuery(body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return form.Get("Body")
+		}, runes, 1600},
+	} {
+		before := len(s.bodies)
+		if err := w.Send(t.Context(), Address{Kind: HTTP, Template: c.service, To: s.at(services[c.service].to)}, n); err != nil {
+			t.Errorf("%s: %v", c.service, err)
+		} else if got := c.length(c.text(s.bodies[before])); got > c.most || got < 50 {
+			t.Errorf("%s: a text of %d, want at most %d", c.service, got, c.most)
+		}
+	}
+}
+
 func TestAddressesThatAChannelDoesNotTake(t *testing.T) {
 	s := newShop(t)
 	w := s.all(t)
