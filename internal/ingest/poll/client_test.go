@@ -9,8 +9,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -21,21 +19,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/sources/nws"
 	"github.com/hazardd/hazardd/internal/ingest/sources/usgs"
+	"github.com/hazardd/hazardd/internal/test/recordings"
 )
-
-// shared reads a file of the test vectors.
-func shared(t *testing.T, name string) []byte {
-	t.Helper()
-	dir := os.Getenv("HAZARDD_SHARED")
-	if dir == "" {
-		t.Skip("HAZARDD_SHARED is not set: no test vectors")
-	}
-	b, err := os.ReadFile(filepath.Join(dir, "vectors", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 func TestCompressedVectors(t *testing.T) {
 	const maxBytes = 32 << 20 // the limit of usgs and other sources
@@ -44,12 +29,12 @@ func TestCompressedVectors(t *testing.T) {
 		Expect string `json:"expect"`
 		Why    string `json:"why"`
 	}
-	if err := json.Unmarshal(shared(t, "compressed/expected.json"), &vectors); err != nil {
+	if err := json.Unmarshal(recordings.Read(t, "vectors/compressed/expected.json"), &vectors); err != nil {
 		t.Fatal(err)
 	}
 	for name, v := range vectors {
 		t.Run(name, func(t *testing.T) {
-			body := shared(t, "compressed/"+name)
+			body := recordings.Read(t, "vectors/compressed/"+name)
 			coding := "gzip"
 			if strings.HasSuffix(name, ".zst") {
 				coding = "zstd"
@@ -140,7 +125,7 @@ func TestTheGuardRefusesWhatTheVectorsRefuse(t *testing.T) {
 	var vectors struct {
 		Targets []struct{ URL, Expect, Why string }
 	}
-	if err := json.Unmarshal(shared(t, "ssrf/targets.json"), &vectors); err != nil {
+	if err := json.Unmarshal(recordings.Read(t, "vectors/ssrf/targets.json"), &vectors); err != nil {
 		t.Fatal(err)
 	}
 	checked := 0

@@ -17,6 +17,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/test"
+	"github.com/hazardd/hazardd/internal/test/sourcetest"
 )
 
 // recordings returns the folder of the source's recordings. HAZARDD_SHARED is the folder with those
@@ -190,36 +191,26 @@ func TestADetailTellsPeopleWhatIsKnown(t *testing.T) {
 
 // listed returns an activation of the rapid mapping list, with some of its text replaced.
 func listed(replace ...string) string {
-	return replaced(`{"code":"EMSR888","countries":["Spain"],"eventTime":"2026-07-03T07:16:00","name":"Wildfires in Les Gavarres, Spain",`+
+	return sourcetest.Changed(`{"code":"EMSR888","countries":["Spain"],"eventTime":"2026-07-03T07:16:00","name":"Wildfires in Les Gavarres, Spain",`+
 		`"centroid":"POINT (3.0268 41.8500)","activationTime":"2026-07-03T16:38:00","category":"Wildfire","lastUpdate":"2026-07-06T11:41:14.133381",`+
 		`"closed":false,"gdacsId":null,"n_aois":1,"n_products":3}`, replace...)
 }
 
 // unified does the same for the unified list, and detail for the detail.
 func unified(replace ...string) string {
-	return replaced(`{"code":"EMSR888","countries":[{"short_name":"Spain"}],"category":{"slug":"fire","name":"Wildfire"},"name":"Wildfires in Les Gavarres, Spain",`+
+	return sourcetest.Changed(`{"code":"EMSR888","countries":[{"short_name":"Spain"}],"category":{"slug":"fire","name":"Wildfire"},"name":"Wildfires in Les Gavarres, Spain",`+
 		`"centroid":"POINT (3.0268 41.8500)","activationTime":"2026-07-03T16:38:00","lastUpdate":"2026-07-06T11:41:14.133381","drmPhase":"response","closed":false,`+
 		`"search_snippet":"A wildfire that broke out ..."}`, replace...)
 }
 
 func detail(replace ...string) string {
-	return replaced(`{"code":"EMSR888","name":"Wildfires in Les Gavarres, Spain","reason":"A wildfire that broke out.","category":"Wildfire","subCategory":"Forest fire","sensitive":false,`+
+	return sourcetest.Changed(`{"code":"EMSR888","name":"Wildfires in Les Gavarres, Spain","reason":"A wildfire that broke out.","category":"Wildfire","subCategory":"Forest fire","sensitive":false,`+
 		`"reportLink":"https://storymaps.arcgis.com/stories/1","activator":"Spain|CENEM","eventTime":"2026-07-03T07:16:00","activationTime":"2026-07-03T16:38:00","closed":false,`+
 		`"gdacsId":null,"countries":[{"name":"Spain"}],"charterNumber":null,"charterUrl":null,"centroid":"POINT (3.0268 41.8500)",`+
 		`"extent":"POLYGON ((3 41, 3 42, 4 42, 4 41, 3 41))","productsPath":"https://rapidmapping.emergency.copernicus.eu/backend/EMSR888/EMSR888_products.zip",`+
 		`"stats":{"Event Extent [ha]":657.8,"Population [No.]":"-"},"aois":[{"name":"Gavarres","number":1,"extent":"POLYGON ((3.1 41.1, 3.1 41.2, 3.2 41.2, 3.1 41.1))",`+
 		`"products":[{"type":"DEL","monitoringNumber":1,"downloadPath":"https://rapidmapping.emergency.copernicus.eu/backend/x.zip",`+
 		`"version":{"statusCode":"F","deliveryTime":"2026-07-04T19:09:30.905111"}}]}]}`, replace...)
-}
-
-func replaced(doc string, replace ...string) string {
-	for i := 0; i < len(replace); i += 2 {
-		if !strings.Contains(doc, replace[i]) {
-			panic("nothing to replace: " + replace[i])
-		}
-		doc = strings.Replace(doc, replace[i], replace[i+1], 1)
-	}
-	return doc
 }
 
 func page(activations ...string) []byte {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test/sourcetest"
 )
 
 // later is a time after all recordings.
@@ -105,7 +106,7 @@ func end(r hazard.Report) hazard.Instant {
 
 // flood returns a valid feature of a list, with some of its text replaced.
 func flood(replace ...string) string {
-	return replaced(`{"type":"Feature","bbox":[11.3426,44.4938,11.3426,44.4938],"geometry":{"type":"Point","coordinates":[11.3426,44.4938]},`+
+	return sourcetest.Changed(`{"type":"Feature","bbox":[11.3426,44.4938,11.3426,44.4938],"geometry":{"type":"Point","coordinates":[11.3426,44.4938]},`+
 		`"properties":{"eventtype":"FL","eventid":1104053,"episodeid":2,"eventname":"","glide":"","name":"Flood in Italy",`+
 		`"description":"Flood in Italy","url":{"report":"https://www.gdacs.org/report.aspx?eventid=1104053&episodeid=2&eventtype=FL"},`+
 		`"alertlevel":"Orange","alertscore":1,"episodealertlevel":"Orange","istemporary":"false","iscurrent":"true","country":"Italy",`+
@@ -116,24 +117,14 @@ func flood(replace ...string) string {
 
 // quake does the same for an earthquake.
 func quake(replace ...string) string {
-	return replaced(flood(`"FL"`, `"EQ"`, "1104053", "1554511", `"episodeid":2`, `"episodeid":1721183`, `"severity":0.0`, `"severity":5.8`,
+	return sourcetest.Changed(flood(`"FL"`, `"EQ"`, "1104053", "1554511", `"episodeid":2`, `"episodeid":1721183`, `"severity":0.0`, `"severity":5.8`,
 		"Magnitude 0 ", "Magnitude 5.8M, Depth:10km", `"todate":"2026-07-27T01:00:00"`, `"todate":"2026-07-26T01:00:00"`), replace...)
 }
 
 // storm does the same for a storm.
 func storm(replace ...string) string {
-	return replaced(flood(`"FL"`, `"TC"`, "1104053", "1001303", `"eventname":""`, `"eventname":"LALA-26"`, `"severity":0.0`, `"severity":185.2`,
+	return sourcetest.Changed(flood(`"FL"`, `"TC"`, "1104053", "1001303", `"eventname":""`, `"eventname":"LALA-26"`, `"severity":0.0`, `"severity":185.2`,
 		"Magnitude 0 ", "Hurricane/Typhoon > 74 mph (maximum wind speed of 185 km/h)"), replace...)
-}
-
-func replaced(doc string, replace ...string) string {
-	for i := 0; i < len(replace); i += 2 {
-		if !strings.Contains(doc, replace[i]) {
-			panic("nothing to replace: " + replace[i])
-		}
-		doc = strings.Replace(doc, replace[i], replace[i+1], 1)
-	}
-	return doc
 }
 
 func collection(features ...string) []byte {
@@ -142,7 +133,7 @@ func collection(features ...string) []byte {
 
 // item returns a valid RSS item.
 func item(replace ...string) string {
-	return replaced(`<item><title>Green flood alert in Saudi Arabia</title><description>On 24/11/2022, a flood started in Saudi Arabia, lasting until `+
+	return sourcetest.Changed(`<item><title>Green flood alert in Saudi Arabia</title><description>On 24/11/2022, a flood started in Saudi Arabia, lasting until `+
 		`26/11/2022 (last update). The flood caused 2 deaths and 0 displaced .</description><link>https://www.gdacs.org/report.aspx?eventtype=FL&amp;eventid=1101755</link>`+
 		`<pubDate>Sat, 26 Nov 2022 07:00:30 GMT</pubDate><gdacs:temporary>false</gdacs:temporary><gdacs:datemodified>Sat, 26 Nov 2022 08:00:30 GMT</gdacs:datemodified>`+
 		`<gdacs:iscurrent>true</gdacs:iscurrent><gdacs:fromdate>Thu, 24 Nov 2022 01:00:00 GMT</gdacs:fromdate><gdacs:todate>Sat, 26 Nov 2022 01:00:00 GMT</gdacs:todate>`+
@@ -163,7 +154,7 @@ func alert(replace ...string) []byte {
 	parameter := func(name, value string) string {
 		return "<parameter><valueName>" + name + "</valueName><value>" + value + "</value></parameter>"
 	}
-	return []byte(replaced(`<alert xmlns="urn:oasis:names:tc:emergency:cap:1.2"><identifier>GDACS_EQ_1279931_1389192</identifier><sender>info-gdacs@gdacs.org</sender>`+
+	return []byte(sourcetest.Changed(`<alert xmlns="urn:oasis:names:tc:emergency:cap:1.2"><identifier>GDACS_EQ_1279931_1389192</identifier><sender>info-gdacs@gdacs.org</sender>`+
 		`<sent>2021-08-03T05:28:23-00:00</sent><status>Actual</status><msgType>Alert</msgType><scope>Public</scope><incidents>1279931</incidents><info><category>Geo</category>`+
 		`<event>Earthquake</event><urgency>Past</urgency><severity>Minor</severity><headline>Green earthquake alert (Magnitude 4.6M, Depth:19.09km) in Japan 03/08/2021 07:28 UTC</headline>`+
 		parameter("eventid", "1279931")+parameter("eventtype", "EQ")+parameter("fromdate", "Tue, 03 Aug 2021 07:28 GMT")+parameter("todate", "Tue, 03 Aug 2021 07:28 GMT")+

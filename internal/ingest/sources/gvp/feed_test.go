@@ -17,6 +17,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/test"
+	"github.com/hazardd/hazardd/internal/test/recordings"
+	"github.com/hazardd/hazardd/internal/test/sourcetest"
 )
 
 const recorded = "feeds/gvp/WeeklyVolcanoRSS-20260917-excerpt.xml"
@@ -26,7 +28,7 @@ func TestEveryRecordedFeedIsRead(t *testing.T) {
 	for name, want := range map[string]struct{ read, reports, ignored, rejects int }{
 		recorded: {read: 2, reports: 2},
 	} {
-		batch, err := Parse(shared(t, name), now)
+		batch, err := Parse(recordings.Read(t, name), now)
 		got := struct{ read, reports, ignored, rejects int }{batch.Read, len(batch.Reports), batch.Ignored, len(batch.Rejects)}
 		if err != nil || got != want {
 			t.Errorf("%s: error %v, %+v, want %+v", name, err, got, want)
@@ -46,7 +48,7 @@ func TestEveryRecordedFeedIsRead(t *testing.T) {
 
 func TestARecordedItemIsReportedInFull(t *testing.T) {
 	test.NoRace(t)
-	batch, err := Parse(shared(t, recorded), now)
+	batch, err := Parse(recordings.Read(t, recorded), now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +57,7 @@ func TestARecordedItemIsReportedInFull(t *testing.T) {
 		"at variable levels during 10-15 September. The Volcano Alert Level remained at Watch (the second highest level on a four-level " +
 		"scale) and the Aviation Color Code at Orange (the second highest color on a four-color scale).\n\n" +
 		"Source: US Geological Survey Hawaiian Volcano Observatory (HVO)"
-	published := at("2026-09-17T05:20:04Z")
+	published := sourcetest.At("2026-09-17T05:20:04Z")
 	want := hazard.Report{
 		Source: "gvp", Key: "332010", Refs: []string{"gvp:332010"}, Part: "2026-09-10", Places: []string{"gvp:332010"},
 		Version: int64(published),
@@ -63,7 +65,7 @@ func TestARecordedItemIsReportedInFull(t *testing.T) {
 		Description: "Smithsonian / USGS Weekly Volcanic Activity Report, published on 17 September 2026 for the week of " +
 			"10 September-16 September 2026: Continuing Eruptive Activity.\n\n" + text,
 		Type: hazard.Volcano, Severity: hazard.Information, Category: hazard.Event,
-		Start: at("2026-09-10T00:00:00Z"), Renewed: &published, LifeMS: 8 * 24 * 3600 * 1000,
+		Start: sourcetest.At("2026-09-10T00:00:00Z"), Renewed: &published, LifeMS: 8 * 24 * 3600 * 1000,
 		Point:  &hazard.Point{Lon: -155.2870, Lat: 19.4210},
 		Called: "Kilauea", Level: "Continuing Eruptive Activity",
 		URL: "https://volcano.si.edu/reports_weekly.cfm#vn_332010", Comment: "gvp:332010", Creator: "Smithsonian GVP",
@@ -212,7 +214,7 @@ func TestVectorsOfXMLMakeNoReports(t *testing.T) {
 }
 
 func TestTruncatedAnywhereNothingBeforeIsLost(t *testing.T) {
-	payload := shared(t, recorded)
+	payload := recordings.Read(t, recorded)
 	whole, err := Parse(payload, now)
 	if err != nil {
 		t.Fatal(err)

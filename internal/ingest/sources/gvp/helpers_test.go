@@ -1,43 +1,17 @@
 package gvp
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/lenient"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test/sourcetest"
 )
 
-// shared reads a recording or a vector. They are not part of this repository; HAZARDD_SHARED is the
-// folder with them.
-func shared(t testing.TB, name string) []byte {
-	t.Helper()
-	dir := os.Getenv("HAZARDD_SHARED")
-	if dir == "" {
-		t.Skip("HAZARDD_SHARED is not set: no recordings to read")
-	}
-	payload, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return payload
-}
-
-func at(text string) hazard.Instant {
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		panic(err)
-	}
-	return hazard.At(t)
-}
-
-var now = at("2026-09-17T12:00:00Z")
+var now = sourcetest.At("2026-09-17T12:00:00Z")
 
 // an returns an item. Of each pair of words, the first is replaced by the second.
 func an(pairs ...string) string {
@@ -52,17 +26,7 @@ func an(pairs ...string) string {
 <pubDate>Thu, 17 Sep 2026 01:20:04 -0400</pubDate>
 <georss:point>-6.1009 105.4233</georss:point>
 </item>`
-	return replaced(usual, pairs...)
-}
-
-func replaced(s string, pairs ...string) string {
-	for i := 0; i < len(pairs); i += 2 {
-		if !strings.Contains(s, pairs[i]) {
-			panic(fmt.Sprintf("%q is not in %q", pairs[i], s))
-		}
-		s = strings.Replace(s, pairs[i], pairs[i+1], 1)
-	}
-	return s
+	return sourcetest.Changed(usual, pairs...)
 }
 
 func feed(items ...string) []byte {
@@ -93,11 +57,7 @@ func checkBatch(t testing.TB, b *source.Batch) {
 	for i := range b.Reports {
 		checkReport(t, &b.Reports[i])
 	}
-	for _, r := range b.Rejects {
-		if r.Record == "" || r.Reason == "" || r.Reason != hazard.CleanLine(r.Reason) || len(r.Reason) > 1000 || len(r.Raw) > source.MaxKept {
-			t.Errorf("reject %+v", r)
-		}
-	}
+	sourcetest.Rejects(t, b)
 }
 
 func checkReport(t testing.TB, r *hazard.Report) {

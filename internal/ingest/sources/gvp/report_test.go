@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/test/sourcetest"
 )
 
 func TestEachKindOfReportHasItsName(t *testing.T) {
@@ -47,7 +48,7 @@ func TestTitlesAreReadInAllTheirForms(t *testing.T) {
 func TestAWeekMayBeginInTheYearBefore(t *testing.T) {
 	for _, week := range []string{"31 December-6 January 2026", "31 December 2025-6 January 2026"} {
 		r := one(t, an("10 September-16 September 2026", week, "17 Sep 2026", "8 Jan 2026"))
-		if want := at("2025-12-31T00:00:00Z"); r.Start != want || r.Part != "2025-12-31" {
+		if want := sourcetest.At("2025-12-31T00:00:00Z"); r.Start != want || r.Part != "2025-12-31" {
 			t.Errorf("%s: start %v, part %s", week, r.Start, r.Part)
 		}
 	}
@@ -61,7 +62,7 @@ func TestPublicationDates(t *testing.T) {
 		"Thu, 17 Sep 2026 01:20 GMT":      "2026-09-17T01:20:00Z",
 		"":                                "2026-09-17T00:00:00Z", // the day after the week
 	} {
-		if r := one(t, an("Thu, 17 Sep 2026 01:20:04 -0400", date)); r.Version != int64(at(want)) || *r.Renewed != at(want) {
+		if r := one(t, an("Thu, 17 Sep 2026 01:20:04 -0400", date)); r.Version != int64(sourcetest.At(want)) || *r.Renewed != sourcetest.At(want) {
 			t.Errorf("%s: %v, want %s", date, hazard.Instant(r.Version), want)
 		}
 	}
@@ -171,9 +172,9 @@ func TestWeeksMakeOneEvent(t *testing.T) {
 		for _, i := range order {
 			parts = append(parts, weeks[i])
 		}
-		state := hazard.Derive(parts, at("2026-10-02T00:00:00Z"))
-		end := at("2026-10-01T05:20:04Z").Add(8 * 24 * time.Hour)
-		if state.Head.Start != at("2026-09-10T00:00:00Z") || state.End != end || !strings.Contains(state.Head.Description, "Steam") || len(state.Head.Products) != 4 {
+		state := hazard.Derive(parts, sourcetest.At("2026-10-02T00:00:00Z"))
+		end := sourcetest.At("2026-10-01T05:20:04Z").Add(8 * 24 * time.Hour)
+		if state.Head.Start != sourcetest.At("2026-09-10T00:00:00Z") || state.End != end || !strings.Contains(state.Head.Description, "Steam") || len(state.Head.Products) != 4 {
 			t.Errorf("%v: start %v, end %v, %d products: %s", order, state.Head.Start, state.End, len(state.Head.Products), state.Head.Description)
 		}
 	}

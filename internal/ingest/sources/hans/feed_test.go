@@ -15,6 +15,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/test"
+	"github.com/hazardd/hazardd/internal/test/recordings"
+	"github.com/hazardd/hazardd/internal/test/sourcetest"
 )
 
 const recorded = "feeds/hans/getElevatedVolcanoes-20260727.json"
@@ -28,7 +30,7 @@ func TestEveryRecordedListIsRead(t *testing.T) {
 	for name, want := range map[string]counts{
 		recorded: {Read: 5, Advisory: 4, Watch: 1, Whole: true},
 	} {
-		batch, err := Parse(shared(t, name), now)
+		batch, err := Parse(recordings.Read(t, name), now)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -57,11 +59,11 @@ func TestEveryRecordedListIsRead(t *testing.T) {
 
 func TestARecordedVolcanoIsReportedInFull(t *testing.T) {
 	test.NoRace(t)
-	batch, err := Parse(shared(t, recorded), now)
+	batch, err := Parse(recordings.Read(t, recorded), now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sent := at("2026-07-27T19:44:38Z")
+	sent := sourcetest.At("2026-07-27T19:44:38Z")
 	want := hazard.Report{
 		Source: "hans", Key: "311120", Refs: []string{"gvp:311120"}, Part: "DOI-USGS-AVO-2026-07-27T19:33:00+00:00", Places: []string{"gvp:311120"},
 		Version: int64(sent), Name: "Volcanic Activity - Great Sitkin, Alaska",

@@ -1,48 +1,22 @@
 package hans
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/lenient"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test/sourcetest"
 )
 
-// shared reads a recording. They are not part of this repository; HAZARDD_SHARED is the folder with
-// them.
-func shared(t testing.TB, name string) []byte {
-	t.Helper()
-	dir := os.Getenv("HAZARDD_SHARED")
-	if dir == "" {
-		t.Skip("HAZARDD_SHARED is not set: no recordings to read")
-	}
-	payload, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return payload
-}
-
-func at(text string) hazard.Instant {
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		panic(err)
-	}
-	return hazard.At(t)
-}
-
-var now = at("2026-07-27T20:00:00Z")
+var now = sourcetest.At("2026-07-27T20:00:00Z")
 
 // a returns a record of the list of elevated volcanoes. Of each pair of words, the first is
 // replaced by the second.
 func a(pairs ...string) string {
-	return replaced(`{"obs_fullname":"Alaska Volcano Observatory","obs_abbr":"avo","volcano_name":"Great Sitkin","vnum":"311120",`+
+	return sourcetest.Changed(`{"obs_fullname":"Alaska Volcano Observatory","obs_abbr":"avo","volcano_name":"Great Sitkin","vnum":"311120",`+
 		`"notice_type_cd":"DU","notice_identifier":"DOI-USGS-AVO-2026-07-27T19:33:00+00:00","sent_utc":"2026-07-27 19:44:38",`+
 		`"sent_unixtime":1785181478,"color_code":"ORANGE","alert_level":"WATCH",`+
 		`"notice_url":"https:\/\/volcanoes.usgs.gov\/hans-public\/notice\/DOI-USGS-AVO-2026-07-27T19:33:00+00:00"}`, pairs...)
@@ -50,21 +24,11 @@ func a(pairs ...string) string {
 
 // capped returns a record of the list of CAP alerts.
 func capped(pairs ...string) string {
-	return replaced(`{"volcano_name_appended":"Great Sitkin Volcano","latitude":52.0765,"longitude":-176.1109,"vnum":"311120",`+
+	return sourcetest.Changed(`{"volcano_name_appended":"Great Sitkin Volcano","latitude":52.0765,"longitude":-176.1109,"vnum":"311120",`+
 		`"elevation_meters":1740,"obs_fullname":"Alaska Volcano Observatory","alert_level":"WATCH","color_code":"ORANGE",`+
 		`"cap_severity":"Moderate","is_elevated_cap":true,"notice_identifier":"DOI-USGS-AVO-2026-07-27T19:33:00+00:00",`+
 		`"sent_date_cap":"2026-07-27T11:44:38-08:00","synopsis":"Slow eruption of lava within the summit crater continues.",`+
 		`"noticeTypeCd":"DU","notice_url":"https://volcanoes.usgs.gov/hans-public/notice/DOI-USGS-AVO-2026-07-27T19:33:00+00:00"}`, pairs...)
-}
-
-func replaced(s string, pairs ...string) string {
-	for i := 0; i < len(pairs); i += 2 {
-		if !strings.Contains(s, pairs[i]) {
-			panic(fmt.Sprintf("%q is not in %q", pairs[i], s))
-		}
-		s = strings.Replace(s, pairs[i], pairs[i+1], 1)
-	}
-	return s
 }
 
 func records(all ...string) []byte { return []byte("[" + strings.Join(all, ",\n") + "]") }
@@ -86,11 +50,7 @@ func checkBatch(t testing.TB, b *source.Batch) {
 	for i := range b.Reports {
 		checkReport(t, &b.Reports[i])
 	}
-	for _, r := range b.Rejects {
-		if r.Record == "" || r.Reason == "" || r.Reason != hazard.CleanLine(r.Reason) || len(r.Reason) > 1000 || len(r.Raw) > source.MaxKept {
-			t.Errorf("reject %+v", r)
-		}
-	}
+	sourcetest.Rejects(t, b)
 }
 
 func checkReport(t testing.TB, r *hazard.Report) {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/test/sourcetest"
 )
 
 func TestTheLevelOnTheGroundDecides(t *testing.T) {
@@ -65,7 +66,7 @@ func TestTimes(t *testing.T) {
 		"years ago":       {a("1785181478", "null", "2026-07-27 19", "2021-07-27 19"), "2021-07-27T19:44:38Z", "sent_utc: 2021-07-27T19:44:38.000Z is more than a year ago"},
 		"years of normal": {a("1785181478", "null", "2026-07-27 19", "2021-07-27 19", "WATCH", "NORMAL"), "2021-07-27T19:44:38Z", ""},
 	} {
-		if r := one(t, tt.record); r.Version != int64(at(tt.sent)) || r.Suspect != tt.suspect {
+		if r := one(t, tt.record); r.Version != int64(sourcetest.At(tt.sent)) || r.Suspect != tt.suspect {
 			t.Errorf("%s: %v, suspect %q", name, hazard.Instant(r.Version), r.Suspect)
 		}
 	}

@@ -7,9 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
@@ -21,15 +19,6 @@ var laws = sourcetest.Source{
 }
 
 func TestLaws(t *testing.T) { sourcetest.Laws(t, laws) }
-
-func at(t testing.TB, s string) hazard.Instant {
-	t.Helper()
-	when, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return hazard.At(when)
-}
 
 func FuzzParse(f *testing.F) {
 	sourcetest.Fuzz(f, laws, index(ocean("NWPAC-NIO-WARNINGS", surigae, polo)), text("TYPHOON 25W (SURIGAE)", "271200Z --- NEAR 25.9N 129.1E", "125"),
@@ -59,7 +48,7 @@ func TestRecordedTexts(t *testing.T) {
 		{"pdc-raw/60.1512032293781.txt", "2017-11-30T09:10:00Z", []string{
 			"io032017 WATCH Tropical Cyclone 03B, 50 kt, 2017-11-30T06:00 at 76.6 7.8 warning/003", "io032017 track of 8 warning/003/track"}, false},
 	} {
-		b, err := Parse(recordings.Read(t, "feeds/jtwc/"+tt.file), at(t, tt.now))
+		b, err := Parse(recordings.Read(t, "feeds/jtwc/"+tt.file), sourcetest.At(tt.now))
 		bad, cut := errors.AsType[*source.PayloadError](err)
 		if cut = cut && bad.Cut; cut != tt.cut || err != nil && !cut || len(b.Rejects) > 0 {
 			t.Errorf("%s: %v, rejects %+v", tt.file, err, b.Rejects)
@@ -96,7 +85,7 @@ func text(storm, where, knots string) string {
 }
 
 func TestAWarningIsReadAsFarAsItCanBe(t *testing.T) {
-	now := at(t, "2026-09-27T16:00:00Z")
+	now := sourcetest.At("2026-09-27T16:00:00Z")
 	for name, tt := range map[string]struct {
 		payload, want, reject string
 	}{
@@ -134,7 +123,7 @@ func TestAWarningIsReadAsFarAsItCanBe(t *testing.T) {
 func TestATextThatIsCutHasNoTrack(t *testing.T) {
 	whole := text("TYPHOON 25W (SURIGAE)", "271200Z --- NEAR 25.9N 129.1E", "125")
 	for n := range strings.LastIndex(whole, "//") {
-		b, err := Parse([]byte(whole[:n]), at(t, "2026-09-27T16:00:00Z"))
+		b, err := Parse([]byte(whole[:n]), sourcetest.At("2026-09-27T16:00:00Z"))
 		if err == nil && len(strings.TrimSpace(whole[:n])) > 0 && !strings.HasSuffix(strings.TrimSpace(whole[:n]), "//") {
 			t.Fatalf("cut at %d: no error", n)
 		}
@@ -187,7 +176,7 @@ func TestTheIndexLeadsToItsTextsAndSaysWhichStormsGoOn(t *testing.T) {
 			"sh0927web.txt sh0927 35", []string{"sh092027"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, err := Parse([]byte(tt.payload), at(t, "2026-09-27T16:00:00Z"))
+			b, err := Parse([]byte(tt.payload), sourcetest.At("2026-09-27T16:00:00Z"))
 			if err != nil || len(b.Reports) > 0 || b.Whole {
 				t.Fatalf("%v, %+v", err, b)
 			}
@@ -211,13 +200,13 @@ func TestTheIndexLeadsToItsTextsAndSaysWhichStormsGoOn(t *testing.T) {
 func TestAnIndexThatIsCutProvesNothing(t *testing.T) {
 	whole := index(ocean("NWPAC-NIO-WARNINGS", surigae, one), ocean("SH-WARNINGS", calm))
 	for n := range len(whole) - 1 {
-		b, err := Parse([]byte(whole[:n]), at(t, "2026-09-27T16:00:00Z"))
+		b, err := Parse([]byte(whole[:n]), sourcetest.At("2026-09-27T16:00:00Z"))
 		if err == nil || b.Lasting != nil {
 			t.Fatalf("cut at %d: %v, lasting %q", n, err, b.Lasting)
 		}
 	}
 	for _, payload := range []string{"", " ", "<html><body>Maintenance</body></html>", "<feed/>", "Access denied", "<rss><channel></channel></rss>"} {
-		if b, err := Parse([]byte(payload), at(t, "2026-09-27T16:00:00Z")); err == nil || b.Lasting != nil {
+		if b, err := Parse([]byte(payload), sourcetest.At("2026-09-27T16:00:00Z")); err == nil || b.Lasting != nil {
 			t.Errorf("%q: %v, lasting %q; want an error", payload, err, b.Lasting)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test/sourcetest"
 )
 
 func TestTheFeedsAskForWildfiresLastModifiedFirst(t *testing.T) {
@@ -38,9 +39,9 @@ func TestAListThatIsCutByArcGISIsNotWhole(t *testing.T) {
 		whole   bool
 	}{
 		"complete":                   {whole, true},
-		"limit not exceeded":         {replaced(whole, `"features"`, `"properties":{"exceededTransferLimit":false},"features"`), true},
-		"limit exceeded":             {replaced(whole, `"features"`, `"properties":{"exceededTransferLimit":true},"features"`), false},
-		"limit exceeded, said above": {replaced(whole, `"features"`, `"exceededTransferLimit":true,"features"`), false},
+		"limit not exceeded":         {sourcetest.Changed(whole, `"features"`, `"properties":{"exceededTransferLimit":false},"features"`), true},
+		"limit exceeded":             {sourcetest.Changed(whole, `"features"`, `"properties":{"exceededTransferLimit":true},"features"`), false},
+		"limit exceeded, said above": {sourcetest.Changed(whole, `"features"`, `"exceededTransferLimit":true,"features"`), false},
 		"limit exceeded, said last":  {strings.TrimSuffix(whole, "}") + `,"exceededTransferLimit":true}`, false},
 		"an unreadable fire":         {string(collection(a(), `7`)), true},
 		"empty":                      {string(collection()), false}, // not plausible, because there is always a fire somewhere

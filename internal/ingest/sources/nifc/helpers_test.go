@@ -1,44 +1,18 @@
 package nifc
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test/sourcetest"
 )
 
-// shared reads a recording. They are not part of this repository; HAZARDD_SHARED is the folder with
-// them.
-func shared(t testing.TB, name string) []byte {
-	t.Helper()
-	dir := os.Getenv("HAZARDD_SHARED")
-	if dir == "" {
-		t.Skip("HAZARDD_SHARED is not set: no recordings to read")
-	}
-	payload, err := os.ReadFile(filepath.Join(dir, "feeds", "nifc", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return payload
-}
-
-func at(text string) hazard.Instant {
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		panic(err)
-	}
-	return hazard.At(t)
-}
-
-var now = at("2026-05-13T06:00:00Z")
+var now = sourcetest.At("2026-05-13T06:00:00Z")
 
 const (
 	guid       = "BA2C4EC7-36BF-4B79-B6D1-8706200326BF"
@@ -50,7 +24,7 @@ const (
 
 // a returns a location. Of each pair of words, the first is replaced by the second.
 func a(pairs ...string) string {
-	return replaced(`{"type":"Feature","id":1,"geometry":{"type":"Point","coordinates":[-82.65,30.78]},"properties":{"OBJECTID":1,`+
+	return sourcetest.Changed(`{"type":"Feature","id":1,"geometry":{"type":"Point","coordinates":[-82.65,30.78]},"properties":{"OBJECTID":1,`+
 		`"IrwinID":"{`+guid+`}","UniqueFireIdentifier":"2026-GAGAS-320025","IncidentTypeCategory":"WF","IncidentTypeKind":"FI",`+
 		`"IncidentName":"Pineland Road","IncidentShortDescription":"13 Miles NW from Fargo, GA","IncidentSize":32575,"PercentContained":90,`+
 		`"FireDiscoveryDateTime":`+discovered+`,"ModifiedOnDateTime_dt":`+modified+`,"FireOutDateTime":null,"ControlDateTime":null,`+
@@ -60,7 +34,7 @@ func a(pairs ...string) string {
 
 // edged returns a perimeter of the same fire.
 func edged(pairs ...string) string {
-	return replaced(`{"type":"Feature","id":7,"geometry":{"type":"Polygon","coordinates":[[[-82.7, 30.7],[-82.6,30.7],[-82.6,30.8],[-82.7,30.7]]]},`+
+	return sourcetest.Changed(`{"type":"Feature","id":7,"geometry":{"type":"Polygon","coordinates":[[[-82.7, 30.7],[-82.6,30.7],[-82.6,30.8],[-82.7,30.7]]]},`+
 		`"properties":{"poly_IncidentName":"Pineland Rd","poly_FeatureCategory":"Wildfire Daily Fire Perimeter","poly_MapMethod":"Mixed Methods",`+
 		`"poly_GISAcres":32575.1,"poly_DateCurrent":`+drawn+`,"poly_PolygonDateTime":1776900998000,"poly_IRWINID":"{`+guid+`}",`+
 		`"attr_IrwinID":"{`+guid+`}","attr_UniqueFireIdentifier":"2026-GAGAS-320025","attr_IncidentTypeCategory":"WF","attr_IncidentTypeKind":"FI",`+
@@ -69,16 +43,6 @@ func edged(pairs ...string) string {
 		`"attr_InitialLatitude":30.78,"attr_InitialLongitude":-82.65,"attr_POOState":"US-GA","attr_POOCounty":"Clinch","attr_FireCause":"Human",`+
 		`"attr_FireBehaviorGeneral":"Active","attr_FireBehaviorGeneral1":"Creeping","attr_TotalIncidentPersonnel":1234,`+
 		`"attr_IncidentComplexityLevel":"Type 2 Incident"}}`, pairs...)
-}
-
-func replaced(s string, pairs ...string) string {
-	for i := 0; i < len(pairs); i += 2 {
-		if !strings.Contains(s, pairs[i]) {
-			panic(fmt.Sprintf("%q is not in %q", pairs[i], s))
-		}
-		s = strings.Replace(s, pairs[i], pairs[i+1], 1)
-	}
-	return s
 }
 
 func collection(features ...string) []byte {
@@ -105,11 +69,7 @@ func checkBatch(t testing.TB, b *source.Batch) {
 	for i := range b.Reports {
 		checkReport(t, &b.Reports[i])
 	}
-	for _, r := range b.Rejects {
-		if r.Record == "" || r.Reason == "" || r.Reason != hazard.CleanLine(r.Reason) || len(r.Reason) > 1000 || len(r.Raw) > source.MaxKept {
-			t.Errorf("reject %+v", r)
-		}
-	}
+	sourcetest.Rejects(t, b)
 }
 
 func checkReport(t testing.TB, r *hazard.Report) {

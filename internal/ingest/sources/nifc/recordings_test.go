@@ -13,6 +13,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/test"
+	"github.com/hazardd/hazardd/internal/test/recordings"
+	"github.com/hazardd/hazardd/internal/test/sourcetest"
 )
 
 type counts struct {
@@ -69,17 +71,17 @@ func TestEveryRecordingIsRead(t *testing.T) {
 		}},
 		// Responses to queries for seven and three members. Without a type it is unknown whether a
 		// fire was set on purpose, and without an id which fire it is.
-		"incidents-20260727.geojson": {at("2026-07-27T20:00:00Z"), counts{Read: 25, Ended: 11, Held: 14}},
-		"perimeters-20260727.geojson": {at("2026-07-27T20:00:00Z"), counts{
+		"incidents-20260727.geojson": {sourcetest.At("2026-07-27T20:00:00Z"), counts{Read: 25, Ended: 11, Held: 14}},
+		"perimeters-20260727.geojson": {sourcetest.At("2026-07-27T20:00:00Z"), counts{
 			Read: 10, Rejects: map[string]int{"attr_IrwinID: expected an id such as {BA2C4EC7-36BF-4B79-B6D1-8706200326BF}": 10},
 		}},
-		"locations.json": {at("2021-11-10T22:10:00Z"), counts{
+		"locations.json": {sourcetest.At("2021-11-10T22:10:00Z"), counts{
 			Read: 1, Ended: 1, Whole: true, // the complex is contained
 		}},
-		"perimeters.json": {at("2021-11-22T00:00:00Z"), counts{Read: 1, Watch: 1, Whole: true}},
+		"perimeters.json": {sourcetest.At("2021-11-22T00:00:00Z"), counts{Read: 1, Watch: 1, Whole: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			payload := shared(t, name)
+			payload := recordings.Read(t, "feeds/nifc/"+name)
 			batch, err := Parse(payload, tt.at)
 			if err != nil {
 				t.Fatal(err)
@@ -104,12 +106,12 @@ func TestEveryRecordingIsRead(t *testing.T) {
 
 func TestARecordedPerimeterIsReportedInFull(t *testing.T) {
 	test.NoRace(t)
-	payload := shared(t, "perimeters.json")
-	batch, err := Parse(payload, at("2021-11-22T00:00:00Z"))
+	payload := recordings.Read(t, "feeds/nifc/perimeters.json")
+	batch, err := Parse(payload, sourcetest.At("2021-11-22T00:00:00Z"))
 	if err != nil || len(batch.Reports) != 1 {
 		t.Fatalf("error %v, %d reports", err, len(batch.Reports))
 	}
-	start, modified, drawn := at("2021-09-10T14:20:00Z"), at("2021-11-21T23:50:12Z"), at("2021-09-17T16:36:28Z")
+	start, modified, drawn := sourcetest.At("2021-09-10T14:20:00Z"), sourcetest.At("2021-11-21T23:50:12Z"), sourcetest.At("2021-09-17T16:36:28Z")
 	const key = "BA2C4EC7-36BF-4B79-B6D1-8706200326BF"
 	want := hazard.Report{
 		Source: "nifc", Key: key, Part: "perimeter", Places: []string{"perimeter"}, Version: int64(modified),
@@ -138,7 +140,7 @@ func TestARecordedPerimeterIsReportedInFull(t *testing.T) {
 
 func TestRecordedNamesAreReadable(t *testing.T) {
 	test.NoRace(t)
-	batch, err := Parse(shared(t, "derived-wfigs-perimeters-20260513.geojson"), now)
+	batch, err := Parse(recordings.Read(t, "feeds/nifc/derived-wfigs-perimeters-20260513.geojson"), now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +160,7 @@ func TestRecordedNamesAreReadable(t *testing.T) {
 
 func TestTruncatedAnywhereNothingBeforeIsLost(t *testing.T) {
 	const name = "derived-wfigs-perimeters-20260513.geojson"
-	payload := shared(t, name)
+	payload := recordings.Read(t, "feeds/nifc/"+name)
 	whole, err := Parse(payload, now)
 	if err != nil {
 		t.Fatal(err)
@@ -211,7 +213,7 @@ func TestTruncatedAnywhereNothingBeforeIsLost(t *testing.T) {
 }
 
 func BenchmarkPerimeters(b *testing.B) {
-	payload := shared(b, "derived-wfigs-perimeters-20260513.geojson")
+	payload := recordings.Read(b, "feeds/nifc/derived-wfigs-perimeters-20260513.geojson")
 	b.SetBytes(int64(len(payload)))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -9,10 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/test/sourcetest"
 )
 
 func TestALocationIsReportedInFull(t *testing.T) {
-	start, mod := at("2026-04-18T19:30:00Z"), at("2026-05-12T23:11:35Z")
+	start, mod := sourcetest.At("2026-04-18T19:30:00Z"), sourcetest.At("2026-05-12T23:11:35Z")
 	want := hazard.Report{
 		Source: "nifc", Key: guid, Places: []string{"incident"}, Version: int64(mod), Name: "Wildfire - Pineland Road, Georgia",
 		Description: "Wildfire Pineland Road in Clinch County, Georgia, 13 Miles NW from Fargo, GA.\nSize: 32,575 acres (132 km²).\nContained: 90 %.\n" +
