@@ -8974,7 +8974,7 @@ export interface components {
          */
         readonly "Hazardd-ChangeMaybe": string;
         /**
-         * @description How many sources are well, how many are not, the names of those if they are at most 10, how many are disabled, and how many records of the store are `damaged` and left out, if any. It is not told of an earlier moment.
+         * @description How many sources are well, how many are not, the names of those if they are at most 10, how many are disabled, `store=away` while the store cannot be read (the answer is as of then), and how many records of the store are `damaged` and left out, if any. It is not told of an earlier moment.
          * @example ok=9; stale=1; names="gdacs"
          */
         readonly "Hazardd-Sources": string;
