@@ -68,7 +68,7 @@ export async function logIn(page: BrowserPage, hash = "", account: Account = edi
   await page.goto(`/${hash}`);
   await page.getByLabel("User name").fill(account.name);
   await page.getByLabel("Password").fill(account.password);
-  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByRole("button", { name: "Log in", exact: true }).click();
 }
 
 /** Opens the map, with what its address says, and logs in. */

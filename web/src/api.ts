@@ -24,8 +24,8 @@ export class Problem extends Error {
     readonly faults: readonly { readonly pointer?: string; readonly parameter?: string; readonly detail: string }[] = [],
     /** Seconds to wait before the next attempt, if the service says so. */
     readonly retryAfter?: number,
-    /** The login also needs the code of a second factor. */
-    readonly needsCode = false,
+    /** The kinds of second factor, one of which the login needs, too: totp, passkey; empty if none. */
+    readonly factor = "",
   ) {
     super(detail);
     this.name = "Problem";
@@ -96,6 +96,8 @@ export class Api {
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** Called when the login has ended by itself: its tokens are no longer accepted. */
   onEnded: () => void = () => {};
+  /** Called when nothing works before the user has a second factor. */
+  onNeedsFactor: () => void = () => {};
   /** Called when a write waits for a second person. */
   onDrafted: () => void = () => {};
   /** What is read needs no login: the server is public, or a key is in the address. */
@@ -125,27 +127,40 @@ export class Api {
   /** Exchanges credentials for tokens. A Problem of status 401 says that they were not accepted. */
   async login(username: string, password: string, otp?: string): Promise<User> {
     const answer = await this.#send("/authorize", { method: "POST", body: otp ? { username, password, otp } : { username, password } });
-    if (answer.status === 401 && answer.headers.has("Hazardd-Second-Factor")) throw new Problem(401, await answer.text(), [], undefined, true);
+    return this.#loggedIn(answer);
+  }
+
+  async #loggedIn(answer: Response): Promise<User> {
     await this.#fail(answer);
     this.#keep(await answer.json());
     void this.#session("POST");
     return this.#login!.user;
   }
 
-  /** The login provider, if the server has one. */
-  async provider(): Promise<Provider | undefined> {
+  /** The ways to log in besides a password. */
+  async methods(): Promise<{ readonly provider?: Provider; readonly passkeys: boolean }> {
     const answer = await this.#send("/login/methods", { method: "GET" });
-    return answer.ok ? ((await answer.json()).provider ?? undefined) : undefined;
+    if (!answer.ok) return { passkeys: false };
+    const { provider, passkeys } = await answer.json();
+    return { passkeys: passkeys === true, ...(provider && { provider }) };
+  }
+
+  /** The options for an answer of a passkey. */
+  async passkeyOptions(): Promise<Schemas["PasskeyOptions"]["publicKey"]> {
+    const answer = await this.#send("/login/passkey/options", { method: "POST" });
+    await this.#fail(answer);
+    return (await answer.json()).publicKey;
+  }
+
+  /** Logs in by the answer of a passkey. */
+  async loginByPasskey(credential: string): Promise<User> {
+    return this.#loggedIn(await this.#send("/login/passkey", { method: "POST", body: { credential: JSON.parse(credential) as unknown } }));
   }
 
   /** Fetches the tokens of a login at the provider from which the browser has just come back; undefined: there was none. */
   async loginFromProvider(): Promise<User | undefined> {
     const answer = await this.#send("/login/tokens", { method: "POST" });
-    if (answer.status === 401) return undefined;
-    await this.#fail(answer);
-    this.#keep(await answer.json());
-    void this.#session("POST");
-    return this.#login!.user;
+    return answer.status === 401 ? undefined : this.#loggedIn(answer);
   }
 
   /** Ends the login here and on the server. What the server answers does not matter: the tokens are forgotten first. */
@@ -162,21 +177,22 @@ export class Api {
 
   /**
    * Changes the password. That ends all sessions of the user; only the tokens in the response are
-   * valid afterwards. A Problem with status 401 says that the old password is wrong.
+   * valid afterwards. A Problem with status 401 says that the old password is wrong, or, with
+   * `factor`, that otp is: a code, or the answer of a passkey.
    */
-  async changePassword(old: string, fresh: string): Promise<void> {
+  async changePassword(old: string, fresh: string, otp: string): Promise<void> {
     await this.#renew(); // so that the token is good for as long as the change takes
-    const change = this.#exchange(old, fresh);
+    const change = this.#exchange({ old, new: fresh, ...(otp && { otp }) });
     // Other requests would find their tokens revoked before the response arrives, so they wait for
     // it.
     this.#renewing = change.catch(() => {}).finally(() => (this.#renewing = undefined));
     return change;
   }
 
-  async #exchange(old: string, fresh: string): Promise<void> {
+  async #exchange(body: Schemas["PasswordChange"]): Promise<void> {
     const login = this.#login;
     if (!login) throw new LoggedOutError();
-    const answer = await this.#send("/account/password", { method: "POST", body: { old, new: fresh }, headers: { Authorization: `Bearer ${login.access}` } });
+    const answer = await this.#send("/account/password", { method: "POST", body, headers: { Authorization: `Bearer ${login.access}` } });
     if (answer.status === 403 && isInvalidToken(answer)) {
       this.#end();
       throw new LoggedOutError();
@@ -342,12 +358,13 @@ export class Api {
     if (answer.headers.get("Content-Type")?.includes("json")) {
       try {
         const p = JSON.parse(text) as { detail?: string; title?: string; errors?: Problem["faults"] };
+        if (answer.status === 403 && p.detail?.includes("/account/factors")) this.onNeedsFactor();
         throw new Problem(answer.status, p.detail ?? p.title ?? "", p.errors, wait);
       } catch (error) {
         if (error instanceof Problem) throw error;
       }
     }
-    throw new Problem(answer.status, text.length > 0 && text.length < 200 && !text.startsWith("<") ? text.trim() : `status ${answer.status}`, [], wait);
+    throw new Problem(answer.status, text.length > 0 && text.length < 200 && !text.startsWith("<") ? text.trim() : `status ${answer.status}`, [], wait, answer.headers.get("Hazardd-Second-Factor") ?? "");
   }
 
   #keep(pair: Schemas["TokenPair"]): void {

@@ -4368,6 +4368,11 @@ export interface components {
             readonly secret?: string;
             /** @description The same as an otpauth address, for a QR code. While pending. */
             readonly uri?: string;
+            /** @description The address as a QR code, the path of an SVG image of so many units. While pending. */
+            readonly qr?: {
+                readonly path: string;
+                readonly size: number;
+            };
             /** @description The options for `navigator.credentials.create`, as `PublicKeyCredential.parseCreationOptionsFromJSON` reads them. While pending. */
             readonly publicKey?: Record<string, never>;
             /** @description Each works once in place of a code. In the answer that puts the first factor into force. */

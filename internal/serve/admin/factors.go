@@ -9,6 +9,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/serve/page"
 	"github.com/hazardd/hazardd/internal/serve/route"
 )
 
@@ -36,6 +37,7 @@ type factorState struct {
 	ID        string         `json:"id,omitzero"`
 	Secret    string         `json:"secret,omitzero"`
 	URI       string         `json:"uri,omitzero"`
+	QR        page.Squares   `json:"qr,omitzero"`        // the URI
 	PublicKey jsontext.Value `json:"publicKey,omitzero"` // for navigator.credentials.create
 	Recovery  []string       `json:"recovery_codes,omitzero"`
 }
@@ -90,8 +92,11 @@ func (a *Accounts) appStep(r *http.Request, by auth.Actor, from auth.Origin, bod
 		return a.Auth.DropFactor(r.Context(), by, body.Code, from, a.Now())
 	case body.Password != "":
 		setup, err := a.Auth.BeginFactor(r.Context(), by, body.Password, from, a.Now())
-		state.State, state.Secret, state.URI = "pending", setup.Secret, setup.URI
-		return err
+		if err != nil {
+			return err
+		}
+		state.State, state.Secret, state.URI, state.QR = "pending", setup.Secret, setup.URI, page.QR(setup.URI)
+		return nil
 	}
 	state.State = "active"
 	state.Recovery, err = a.Auth.ConfirmFactor(r.Context(), by, body.Code, from, a.Now())

@@ -86,12 +86,18 @@ func (h *Here) Query() string {
 	return values.Encode()
 }
 
-// QR is the link as the squares of a QR code: the path of an SVG image, and its size in squares.
-func (h *Here) QR() (code struct {
-	Path string
-	Size int
-}) {
-	q, err := qrcode.New(h.Link, qrcode.Medium)
+// QR is the link as a QR code.
+func (h *Here) QR() Squares { return QR(h.Link) }
+
+// Squares is a QR code: the path of an SVG image, and its size in squares.
+type Squares struct {
+	Path string `json:"path"`
+	Size int    `json:"size"`
+}
+
+// QR returns a text as a QR code, empty if the text is too long.
+func QR(text string) (code Squares) {
+	q, err := qrcode.New(text, qrcode.Medium)
 	if err != nil { // too long: then the link alone is there
 		return code
 	}

@@ -6,7 +6,11 @@ import { Dialog, Field } from "../edit/inputs";
 import { programOf } from "../program";
 import { byId, names, text } from "../words";
 import { usePage } from "./context";
+import { answerOfPasskey, hasPasskeys } from "../passkey";
 import { Ago, Loading, useData } from "./parts";
+import { forEditors } from "./later";
+
+const Factors = forEditors(async () => (await import("./factors")).Factors);
 
 type Session = Schemas["AccountSession"];
 
@@ -19,6 +23,7 @@ export function Account({ close }: { close: () => void }) {
     <Dialog title={text.account.title} close={close} class="account-dialog">
       <p class="muted">{user && text.header.account({ name: user.name, role: names.role[user.role] })}</p>
       <Password name={user?.name ?? ""} changed={() => setChanges(changes + 1)} />
+      <Factors />
       <Sessions changes={changes} />
       <div class="dialog-buttons">
         <button type="button" onClick={close}>{text.close}</button>
@@ -33,9 +38,8 @@ function Password({ name, changed }: { name: string; changed: () => void }) {
   const [note, setNote] = useState("");
   const [done, setDone] = useState(false);
   const [busy, setBusy] = useState(false);
-  async function submit(event: SubmitEvent) {
-    event.preventDefault();
-    const form = event.currentTarget as HTMLFormElement;
+  const [factor, setFactor] = useState("");
+  async function submit(form: HTMLFormElement, by?: () => Promise<string>) {
     const value = (name: string) => String(new FormData(form).get(name));
     setDone(false);
     setNote("");
@@ -46,12 +50,17 @@ function Password({ name, changed }: { name: string; changed: () => void }) {
     setFaults({});
     setBusy(true);
     try {
-      await store.api.changePassword(value("old"), value("new"));
+      await store.api.changePassword(value("old"), value("new"), by ? await by() : factor ? value("otp").trim() : "");
+      setFactor("");
       form.reset();
       setDone(true);
       changed();
     } catch (error) {
-      if (error instanceof Problem && error.status === 401) refuse(form, { old: text.account.denied });
+      if (error instanceof Problem && error.factor) {
+        setFactor(error.factor);
+        setNote(error.factor === "passkey" ? text.login.passkeyNeeded : text.login.codeNeeded);
+      } else if (error instanceof DOMException) setNote(text.login.passkeyFailed);
+      else if (error instanceof Problem && error.status === 401) refuse(form, { old: text.account.denied });
       else if (error instanceof Problem && error.faults.length > 0) {
         const by = faultsOf(error.faults, ["old", "new"]);
         setNote(by[""] ?? "");
@@ -72,17 +81,25 @@ function Password({ name, changed }: { name: string; changed: () => void }) {
     </Field>
   );
   return (
-    <form class="edit-form" noValidate onSubmit={(e) => void submit(e)} aria-label={text.account.password}>
+    <form class="edit-form" noValidate onSubmit={(e) => (e.preventDefault(), void submit(e.currentTarget as HTMLFormElement))} aria-label={text.account.password}>
       <h3>{text.account.password}</h3>
       {/* Password managers need the user name. */}
       <input type="text" name="username" autocomplete="username" value={name} readOnly hidden />
       {secret("old", "current-password")}
       {secret("new", "new-password", text.account.rule)}
       {secret("again", "new-password")}
+      {factor && (
+        <Field name="otp" label={text.login.code} faults={faults}>
+          {(a) => <input {...a} type="text" autocomplete="one-time-code" autocapitalize="none" spellcheck={false} maxLength={20} />}
+        </Field>
+      )}
       <p role="alert" class="fault">{note}</p>
       <p role="status" class="done">{done && text.account.changed}</p>
       <div class="edit-buttons">
         <button type="submit" class="primary" disabled={busy}>{busy ? text.account.changing : text.account.change}</button>
+        {factor.includes("passkey") && hasPasskeys() && (
+          <button type="button" disabled={busy} onClick={(e) => void submit((e.currentTarget as HTMLButtonElement).form!, () => answerOfPasskey(store.api))}>{text.login.passkey}</button>
+        )}
       </div>
     </form>
   );

@@ -3,6 +3,7 @@ import { LostError, Problem, type Api, type Provider } from "../api";
 import { NARROW } from "../begin";
 import { library } from "../map/library";
 import { keptView, type Kept } from "../offline";
+import { answerOfPasskey, hasPasskeys } from "../passkey";
 import { text } from "../words";
 import { local, relative } from "../time";
 import { LanguageChoice } from "./language";
@@ -16,7 +17,8 @@ const AWAY = "hazardd-away";
 export function Login({ api, ended, done, show }: { api: Api; ended: boolean; done: () => void; show: (kept: Kept) => void }) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState("");
-  const [coded, setCoded] = useState(false); // the account has a second factor
+  const [factor, setFactor] = useState(""); // the kinds of second factor that the account has
+  const [passkeys, setPasskeys] = useState(false);
   const code = useRef<HTMLInputElement>(null);
   const [kept, setKept] = useState<Kept>();
   const [provider, setProvider] = useState<Provider>();
@@ -24,7 +26,10 @@ export function Login({ api, ended, done, show }: { api: Api; ended: boolean; do
   // At once: a moment later somebody may be typing the password.
   useLayoutEffect(() => name.current?.focus(), []);
   useEffect(() => {
-    void api.provider().then(setProvider, () => {});
+    void api.methods().then((m) => {
+      setProvider(m.provider);
+      setPasskeys(m.passkeys && hasPasskeys());
+    }, () => {});
     const view = comeBack();
     if (view !== undefined) {
       setBusy(true);
@@ -52,26 +57,29 @@ export function Login({ api, ended, done, show }: { api: Api; ended: boolean; do
     };
   }, []);
   useEffect(() => {
-    if (coded) code.current?.focus();
-  }, [coded]);
-  async function submit(event: SubmitEvent) {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget as HTMLFormElement);
+    if (factor) code.current?.focus();
+  }, [factor]);
+  async function logIn(how: () => Promise<unknown>) {
     setBusy(true);
     setError("");
     try {
-      await api.login(String(form.get("username")), String(form.get("password")), String(form.get("otp") ?? "").trim());
+      await how();
       done();
     } catch (e) {
       setBusy(false);
       setError(explain(e));
-      if (e instanceof Problem && e.needsCode) setCoded(true);
+      if (e instanceof Problem && e.factor) setFactor(e.factor);
       if (e instanceof LostError) setKept(await keptView());
     }
   }
+  function submit(event: SubmitEvent) {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget as HTMLFormElement);
+    void logIn(() => api.login(String(form.get("username")), String(form.get("password")), String(form.get("otp") ?? "").trim()));
+  }
   return (
     <main class="login">
-      <form onSubmit={(e) => void submit(e)}>
+      <form onSubmit={submit}>
         <h1>{text.name}</h1>
         <p>{text.tagline}</p>
         {ended && !error && <p role="status">{text.login.ended}</p>}
@@ -84,7 +92,7 @@ export function Login({ api, ended, done, show }: { api: Api; ended: boolean; do
         <input id="username" name="username" autocomplete="username" autocapitalize="none" spellcheck={false} required ref={name} />
         <label for="password">{text.login.password}</label>
         <input id="password" name="password" type="password" autocomplete="current-password" required />
-        {coded && (
+        {factor && (
           <>
             <label for="otp">{text.login.code}</label>
             <input id="otp" name="otp" autocomplete="one-time-code" autocapitalize="none" spellcheck={false} maxLength={20} required ref={code} />
@@ -92,6 +100,11 @@ export function Login({ api, ended, done, show }: { api: Api; ended: boolean; do
         )}
         <p class="error" role="alert">{error}</p>
         <button type="submit" disabled={busy}>{busy ? text.login.busy : text.login.submit}</button>
+        {passkeys && (
+          <button type="button" class="quiet" disabled={busy} onClick={() => void logIn(async () => api.loginByPasskey(await answerOfPasskey(api)))}>
+            {text.login.passkey}
+          </button>
+        )}
         {kept && (
           <button type="button" class="quiet" onClick={() => show(kept)}>
             {text.attention.last({ at: local(kept.at), ago: relative(kept.at, Date.now()) })}
@@ -125,7 +138,8 @@ function comeBack(): string | undefined {
 
 function explain(e: unknown): string {
   if (e instanceof LostError) return text.login.lost;
-  if (e instanceof Problem && e.needsCode) return text.login.codeNeeded;
+  if (e instanceof Problem && e.factor) return e.factor === "passkey" ? text.login.passkeyNeeded : text.login.codeNeeded;
+  if (e instanceof DOMException) return text.login.passkeyFailed; // the browser's own: cancelled, or none fits
   if (e instanceof Problem && e.status === 401) return text.login.denied;
   if (e instanceof Problem && e.retryAfter) return text.login.limited({ seconds: e.retryAfter });
   return e instanceof Error ? e.message : String(e);

@@ -43,6 +43,9 @@ export function Shell({ logout }: { logout: () => void }) {
   const { store } = page;
   const [account, setAccount] = useState(false);
   const [users, setUsers] = useState(false);
+  useEffect(() => {
+    store.api.onNeedsFactor = () => setAccount(true);
+  }, []);
   const [attention, setAttention] = useState(false);
   useEffect(() => {
     const keys = (e: KeyboardEvent) => {

@@ -46,6 +46,7 @@ export function Users({ close }: { close: () => void }) {
                 <NewUser orgs={orgs} changed={changed} />
               </details>
             </section>
+            <RequiredFactors />
             <section class="sessions" aria-label={words.users.orgs}>
               <h3>{words.users.orgs}</h3>
               {orgs.length === 0 && <p class="muted">{words.users.noOrgs}</p>}
@@ -76,6 +77,44 @@ export function Users({ close }: { close: () => void }) {
   );
 }
 
+/** The roles that need a second factor. */
+function RequiredFactors() {
+  const { store } = usePage();
+  const [changes, setChanges] = useState(0);
+  const { busy, note, run } = useWrite("factor-", []);
+  const state = useData<Schemas["RequiredFactors"]>(`required factors ${changes}`, (signal) => store.api.get<"/factors">("/factors", { signal }));
+  const save = (form: HTMLFormElement, configured: readonly string[]) =>
+    run(async () => {
+      const required = new FormData(form).getAll("factor-role").map(String).concat(configured);
+      await store.api.request("/factors", { method: "PUT", body: { required } });
+      store.say(words.users.factorSaved);
+      setChanges((n) => n + 1);
+    });
+  return (
+    <section class="sessions" aria-label={words.users.factorTitle}>
+      <h3>{words.users.factorTitle}</h3>
+      <Loading state={state}>
+        {(f) => (
+          <form class="edit-form" aria-label={words.users.factorTitle} onSubmit={(e) => (e.preventDefault(), void save(e.currentTarget as HTMLFormElement, f.configured))}>
+            <p class="muted">{words.users.factorHint}</p>
+            {roles.map((r) => (
+              <label key={r} class="check">
+                <input type="checkbox" name="factor-role" value={r} defaultChecked={f.required.includes(r)} disabled={f.configured.includes(r)} /> {names.role[r]}
+              </label>
+            ))}
+            {f.without.length > 0 && <p>{words.users.factorWithout({ names: f.without.join(", ") })}</p>}
+            <p role="alert" class="fault">{note}</p>
+            <p role="status" class="done">{changes > 0 && words.users.factorSaved}</p>
+            <div class="edit-buttons">
+              <button type="submit" class="primary" disabled={busy}>{words.save}</button>
+            </div>
+          </form>
+        )}
+      </Loading>
+    </section>
+  );
+}
+
 /** A user in the list, and the form that changes it. */
 function Row({ user, orgs, changed, open, toggle }: { user: User; orgs: readonly Organization[]; changed: (user?: User) => void; open: boolean; toggle: () => void }) {
   const of = (id: number) => orgs.find((o) => o.id === id)?.acronym ?? String(id);
@@ -86,6 +125,7 @@ function Row({ user, orgs, changed, open, toggle }: { user: User; orgs: readonly
           <bdi>{user.name}</bdi>
         </strong>
         {user.disabled && <span class="flag">{words.users.out}</span>}
+        {!user.second_factor && !user.issuer && !user.disabled && <span class="flag">{words.users.noFactor}</span>}
         <span class="muted">
           {[names.role[user.role], ...user.orgs.map(of)].join(", ")}
           {user.issuer && <>· {words.users.provider({ address: user.issuer })}</>}
