@@ -227,6 +227,7 @@ func TestTheHeadlinesOfTheCorpus(t *testing.T) {
 // of the reference that they leave out: its numbers, names and words of danger.
 var stated = map[string]struct{ say, without, why string }{
 	"S09": {say: "Tsunami warning for the coast of Alaska from Unimak Pass to Amchitka Pass until further notice. Dangerous coastal flooding and currents are possible.", why: "a comma"},
+	"S11": {say: "Hurricane Ida, category 4, winds 220 km/h, 110 km off the United States, moving northwest at 24 km/h.", without: "Arrival times by town are not known", why: "they are known now: the exposure has them"},
 	"S23": {say: "Wildfire near Valparaíso, Viña del Mar and Quilpué, Chile since Friday. Size and danger are not known.", why: "a comma"},
 	"S29": {say: "Flood in Nepal since 26 August: Copernicus ended its response on Monday 14 September. Whether the danger is over is not known.", without: "mapping flood", why: "the record says that the response ended, not what it was"},
 	"S30": {say: "Flash flood emergency for Medina County, Texas, until Wednesday 20:30: life-threatening flooding now. D'Hanis is affected.", without: "until Wednesday 20:30", why: "the order of rule 1: where, until when, how bad"},

@@ -343,7 +343,8 @@ func (m *maker) cyclone() (p parts) {
 		p.howBad = lower(p.second[0], m.l)
 	case noLand:
 		p.second = []string{m.say("noLand", "km", m.number(offKm, 0))}
-	default:
+	// Where the source forecasts winds, the exposure has their times at towns.
+	case !slices.ContainsFunc(m.h.Shapes, func(s hazard.ShapesRef) bool { return s.Part == "wind ahead" }):
 		p.second = []string{m.say("arrivalUnknown")}
 	}
 	return p

@@ -304,7 +304,8 @@ function Facts({ h, said }: { h: Hazard; said: boolean }) {
 export function Until({ h }: { h: Hazard }) {
   const { store, printing } = usePage();
   const m = moments(h);
-  if (!(m.end > m.start)) return null;
+  // An earthquake is past: its end is that of its display.
+  if (!(m.end > m.start) || h.type_ID === "EARTHQUAKE") return null;
   const when = printing.value ? local(m.end, undefined, zoneOf(h)) : relative(m.end, store.around.value);
   return <span>{(m.over < Infinity ? text.list.ends : text.list.expected)({ when })}</span>;
 }

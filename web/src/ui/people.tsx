@@ -4,7 +4,7 @@ import { Fragment } from "preact";
 import { isDrill, type Hazard } from "../model";
 import { away, byImportance } from "../order";
 import { short } from "../time";
-import { lands, language, listed, number, text } from "../words";
+import { language, listed, locale, number, text } from "../words";
 import { usePage } from "./context";
 import { forMembers } from "./later";
 import { Loading, Section, useData } from "./parts";
@@ -103,7 +103,8 @@ export function People({ h }: { h: Hazard }) {
                         <time dateTime={a.by}>{short(Date.parse(a.by))}</time>
                       </dt>
                       <dd>
-                        <bdi>{a.town ?? lands(a.country)}</bdi>: {a.value === undefined ? text.people.ashore : text.people.windOrMore({ value: speed(a.value) })}
+                        <bdi>{a.town ?? new Intl.DisplayNames(locale(), { type: "region" }).of(a.country) ?? a.country}</bdi>:{" "}
+                        {a.value === undefined ? text.people.ashore : text.people.windOrMore({ value: speed(a.value) })}
                       </dd>
                     </Fragment>
                   ))}
