@@ -418,6 +418,7 @@ func (h *reader) wrong(is *hazard.Hazard, all map[uuid.UUID]*hazard.Hazard) stri
 			return fmt.Sprintf("%s is part of %d, which is over; last word: %s", name, into.ID, w.Status)
 		}
 	case w.Status == hazard.Active && !w.inside && is.Status != hazard.Active: // it went away before
+	case is.Status != hazard.Active && in[w.thread] != is.UUID && of[in[w.thread]].Status == hazard.Expired: // it was over as part of another one
 	case w.Status != is.Status:
 		return fmt.Sprintf("%s; last word: %s", name, w.Status)
 	case is.Status == hazard.Active && inside && (!w.inside || w.Severity != is.Severity):
