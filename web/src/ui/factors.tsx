@@ -29,13 +29,12 @@ export function Factors() {
     setStep(undefined);
     setChanges((n) => n + 1);
   };
-  const w = words.factor;
   const button = (of: Step, label: string, long?: string) => (
     <button type="button" aria-label={long} onClick={() => (setCodes([]), setStep(of))}>{label}</button>
   );
   return (
-    <section class="sessions" aria-label={w.title}>
-      <h3>{w.title}</h3>
+    <section class="sessions" aria-label={words.factor.title}>
+      <h3>{words.factor.title}</h3>
       <Loading state={state}>
         {(f) => {
           const has = f.totp !== null || f.passkeys.length > 0;
@@ -44,12 +43,12 @@ export function Factors() {
           );
           return (
             <>
-              {!has && <p class={f.required ? "made" : "muted"}>{f.required ? w.needed : w.none}</p>}
+              {!has && <p class={f.required ? "made" : "muted"}>{f.required ? words.factor.needed : words.factor.none}</p>}
               <ul>
                 {f.totp !== null && (
                   <li>
-                    <strong>{w.appSince({ at: local(Date.parse(f.totp)) })}</strong>
-                    {button({ do: "removeApp" }, w.appRemove)}
+                    <strong>{words.factor.appSince({ at: local(Date.parse(f.totp)) })}</strong>
+                    {button({ do: "removeApp" }, words.factor.appRemove)}
                   </li>
                 )}
                 {f.passkeys.map((p) => (
@@ -58,31 +57,31 @@ export function Factors() {
                       <strong>
                         <bdi>{p.name}</bdi>
                       </strong>
-                      <span class="muted">{p.last_used ? w.usedAt({ at: local(Date.parse(p.last_used)) }) : w.neverUsed}</span>
+                      <span class="muted">{p.last_used ? words.factor.usedAt({ at: local(Date.parse(p.last_used)) }) : words.factor.neverUsed}</span>
                     </span>
                     <span class="edit-buttons">
-                      {button({ do: "rename", passkey: p }, w.rename, w.renameLong({ name: p.name }))}
-                      {button({ do: "remove", passkey: p }, words.users.remove, w.removeLong({ name: p.name }))}
+                      {button({ do: "rename", passkey: p }, words.factor.rename, words.factor.renameLong({ name: p.name }))}
+                      {button({ do: "remove", passkey: p }, words.users.remove, words.factor.removeLong({ name: p.name }))}
                     </span>
                   </li>
                 ))}
               </ul>
-              {has && <p class="muted">{w.codesLeft({ n: f.recovery_codes_left })}</p>}
+              {has && <p class="muted">{words.factor.codesLeft({ n: f.recovery_codes_left })}</p>}
               {codes.length > 0 && (
                 <div class="made" role="status">
-                  <p>{w.codesKeep}</p>
+                  <p>{words.factor.codesKeep}</p>
                   <ul class="codes">{codes.map((c) => <li key={c}><code>{c}</code></li>)}</ul>
-                  <button type="button" onClick={() => setCodes([])}>{w.kept}</button>
+                  <button type="button" onClick={() => setCodes([])}>{words.factor.kept}</button>
                 </div>
               )}
               {form ?? (
                 <div class="edit-buttons">
-                  {f.totp === null && button({ do: "app" }, w.appAdd)}
-                  {f.passkeys_off === "" && hasPasskeys() && button({ do: "passkey" }, w.passkeyAdd)}
-                  {has && button({ do: "codes" }, w.codesNew)}
+                  {f.totp === null && button({ do: "app" }, words.factor.appAdd)}
+                  {f.passkeys_off === "" && hasPasskeys() && button({ do: "passkey" }, words.factor.passkeyAdd)}
+                  {has && button({ do: "codes" }, words.factor.codesNew)}
                 </div>
               )}
-              {(f.passkeys_off !== "" || !hasPasskeys()) && <p class="muted">{f.passkeys_off ? w.off({ why: f.passkeys_off }) : w.unsupported}</p>}
+              {(f.passkeys_off !== "" || !hasPasskeys()) && <p class="muted">{f.passkeys_off ? words.factor.off({ why: f.passkeys_off }) : words.factor.unsupported}</p>}
             </>
           );
         }}
@@ -98,7 +97,6 @@ function StepForm(
   const { store } = usePage();
   const [busy, setBusy] = useState(false);
   const [note, setNote] = useState("");
-  const w = words.factor;
   const send = async (body: Readonly<Record<string, unknown>>): Promise<State> => (await (await store.api.request("/account/factors", { method: "POST", body })).json()) as State;
   async function act(form: HTMLFormElement, otp: string) {
     const value = (name: string) => String(new FormData(form).get(name) ?? "").trim();
@@ -129,7 +127,7 @@ function StepForm(
     try {
       await act(form, by ? await by() : String(new FormData(form).get("factor-code") ?? "").trim());
     } catch (error) {
-      if (error instanceof Problem && error.status === 401) setNote(w.denied);
+      if (error instanceof Problem && error.status === 401) setNote(words.factor.denied);
       else if (error instanceof DOMException) setNote(text.login.passkeyFailed); // the browser's own: cancelled, or none fits
       else if (!(error instanceof LoggedOutError)) setNote(explain(error));
     } finally {
@@ -139,29 +137,29 @@ function StepForm(
   const input = (name: string, label: string, more: Readonly<Record<string, unknown>>, hint?: string): ComponentChildren => (
     <Field name={name} label={label} faults={{}} hint={hint}>{(a) => <input {...a} {...more} required />}</Field>
   );
-  const code = step.do === "confirm" ? text.login.code : w.code;
+  const code = step.do === "confirm" ? text.login.code : words.factor.code;
   return (
-    <form class="edit-form" aria-label={w.title} onSubmit={(e) => (e.preventDefault(), void submit(e.currentTarget as HTMLFormElement))}>
+    <form class="edit-form" aria-label={words.factor.title} onSubmit={(e) => (e.preventDefault(), void submit(e.currentTarget as HTMLFormElement))}>
       {/* Password managers need the user name. */}
       <input type="text" name="username" autocomplete="username" value={store.api.user?.name} readOnly hidden />
       {step.do === "confirm" && step.setup.qr && (
         <>
-          <p>{w.appScan}</p>
-          <svg class="qr" viewBox={`0 0 ${step.setup.qr.size} ${step.setup.qr.size}`} role="img" aria-label={w.key}>
+          <p>{words.factor.appScan}</p>
+          <svg class="qr" viewBox={`0 0 ${step.setup.qr.size} ${step.setup.qr.size}`} role="img" aria-label={words.factor.key}>
             <path d={step.setup.qr.path} />
           </svg>
           <p>
-            {w.key}: <code class="break">{step.setup.secret}</code>
+            {words.factor.key}: <code class="break">{step.setup.secret}</code>
           </p>
         </>
       )}
       {(step.do === "passkey" || step.do === "rename") &&
-        input("factor-name", w.passkeyName, { type: "text", maxLength: 60, autocomplete: "off", defaultValue: step.do === "rename" ? step.passkey.name : "" }, w.passkeyHint)}
-      {step.do !== "confirm" && step.do !== "rename" && step.do !== "removeApp" && input("factor-password", w.password, { type: "password", autocomplete: "current-password" })}
+        input("factor-name", words.factor.passkeyName, { type: "text", maxLength: 60, autocomplete: "off", defaultValue: step.do === "rename" ? step.passkey.name : "" }, words.factor.passkeyHint)}
+      {step.do !== "confirm" && step.do !== "rename" && step.do !== "removeApp" && input("factor-password", words.factor.password, { type: "password", autocomplete: "current-password" })}
       {step.do !== "rename" && (proof || step.do === "confirm") && input("factor-code", code, { type: "text", autocomplete: "one-time-code", autocapitalize: "none", spellcheck: false, maxLength: 20 })}
       <p role="alert" class="fault">{note}</p>
       <div class="edit-buttons">
-        <button type="submit" class="primary" disabled={busy}>{step.do === "confirm" ? w.confirm : step.do === "rename" ? words.save : w.go}</button>
+        <button type="submit" class="primary" disabled={busy}>{step.do === "confirm" ? words.factor.confirm : step.do === "rename" ? words.save : words.factor.go}</button>
         {proof && passkeys && step.do !== "rename" && hasPasskeys() && (
           <button type="button" disabled={busy} onClick={(e) => void submit((e.currentTarget as HTMLButtonElement).form!, () => answerOfPasskey(store.api))}>{text.login.passkey}</button>
         )}
