@@ -364,7 +364,13 @@ export class Api {
         if (error instanceof Problem) throw error;
       }
     }
-    throw new Problem(answer.status, text.length > 0 && text.length < 200 && !text.startsWith("<") ? text.trim() : `status ${answer.status}`, [], wait, answer.headers.get("Hazardd-Second-Factor") ?? "");
+    throw new Problem(
+      answer.status,
+      text.length > 0 && text.length < 200 && !text.startsWith("<") ? text.trim() : `status ${answer.status}`,
+      [],
+      wait,
+      answer.headers.get("Hazardd-Second-Factor") ?? "",
+    );
   }
 
   #keep(pair: Schemas["TokenPair"]): void {

@@ -98,7 +98,13 @@ function Password({ name, changed }: { name: string; changed: () => void }) {
       <div class="edit-buttons">
         <button type="submit" class="primary" disabled={busy}>{busy ? text.account.changing : text.account.change}</button>
         {factor.includes("passkey") && hasPasskeys() && (
-          <button type="button" disabled={busy} onClick={(e) => void submit((e.currentTarget as HTMLButtonElement).form!, () => answerOfPasskey(store.api))}>{text.login.passkey}</button>
+          <button
+            type="button"
+            disabled={busy}
+            onClick={(e) => void submit((e.currentTarget as HTMLButtonElement).form!, () => answerOfPasskey(store.api))}
+          >
+            {text.login.passkey}
+          </button>
         )}
       </div>
     </form>

@@ -29,9 +29,7 @@ export function Factors() {
     setStep(undefined);
     setChanges((n) => n + 1);
   };
-  const button = (of: Step, label: string, long?: string) => (
-    <button type="button" aria-label={long} onClick={() => (setCodes([]), setStep(of))}>{label}</button>
-  );
+  const button = (of: Step, label: string, long?: string) => <button type="button" aria-label={long} onClick={() => (setCodes([]), setStep(of))}>{label}</button>;
   return (
     <section class="sessions" aria-label={words.factor.title}>
       <h3>{words.factor.title}</h3>
@@ -39,7 +37,15 @@ export function Factors() {
         {(f) => {
           const has = f.totp !== null || f.passkeys.length > 0;
           const form = step && (
-            <StepForm key={step.do} step={step} proof={has && step.do !== "confirm"} passkeys={f.passkeys.length > 0} next={setStep} done={done} cancel={() => setStep(undefined)} />
+            <StepForm
+              key={step.do}
+              step={step}
+              proof={has && step.do !== "confirm"}
+              passkeys={f.passkeys.length > 0}
+              next={setStep}
+              done={done}
+              cancel={() => setStep(undefined)}
+            />
           );
           return (
             <>
@@ -70,7 +76,13 @@ export function Factors() {
               {codes.length > 0 && (
                 <div class="made" role="status">
                   <p>{words.factor.codesKeep}</p>
-                  <ul class="codes">{codes.map((c) => <li key={c}><code>{c}</code></li>)}</ul>
+                  <ul class="codes">
+                    {codes.map((c) => (
+                      <li key={c}>
+                        <code>{c}</code>
+                      </li>
+                    ))}
+                  </ul>
                   <button type="button" onClick={() => setCodes([])}>{words.factor.kept}</button>
                 </div>
               )}
@@ -156,12 +168,19 @@ function StepForm(
       {(step.do === "passkey" || step.do === "rename") &&
         input("factor-name", words.factor.passkeyName, { type: "text", maxLength: 60, autocomplete: "off", defaultValue: step.do === "rename" ? step.passkey.name : "" }, words.factor.passkeyHint)}
       {step.do !== "confirm" && step.do !== "rename" && step.do !== "removeApp" && input("factor-password", words.factor.password, { type: "password", autocomplete: "current-password" })}
-      {step.do !== "rename" && (proof || step.do === "confirm") && input("factor-code", code, { type: "text", autocomplete: "one-time-code", autocapitalize: "none", spellcheck: false, maxLength: 20 })}
+      {step.do !== "rename" && (proof || step.do === "confirm") &&
+        input("factor-code", code, { type: "text", autocomplete: "one-time-code", autocapitalize: "none", spellcheck: false, maxLength: 20 })}
       <p role="alert" class="fault">{note}</p>
       <div class="edit-buttons">
         <button type="submit" class="primary" disabled={busy}>{step.do === "confirm" ? words.factor.confirm : step.do === "rename" ? words.save : words.factor.go}</button>
         {proof && passkeys && step.do !== "rename" && hasPasskeys() && (
-          <button type="button" disabled={busy} onClick={(e) => void submit((e.currentTarget as HTMLButtonElement).form!, () => answerOfPasskey(store.api))}>{text.login.passkey}</button>
+          <button
+            type="button"
+            disabled={busy}
+            onClick={(e) => void submit((e.currentTarget as HTMLButtonElement).form!, () => answerOfPasskey(store.api))}
+          >
+            {text.login.passkey}
+          </button>
         )}
         <button type="button" onClick={cancel}>{words.cancel}</button>
       </div>
