@@ -277,7 +277,7 @@ var nobody = map[hazard.Type]string{
 	hazard.CivilUnrest:       "ACLED forbids redistribution; editors",
 	hazard.Combat:            "as conflict",
 	hazard.Conflict:          "UCDP publishes four weeks late or more, which is no warning; ACLED forbids redistribution; editors",
-	hazard.Cyber:             "CISA's catalog has no place, level or end, and adds about 20 entries a month (9 in the two weeks recorded); editors",
+	hazard.Cyber:             "CISA's catalog has neither place nor level, and adds about 20 entries a month (at most 15 at once in the states recorded); editors",
 	hazard.Equipment:         "the operator's own: no public source can know it; editors",
 	hazard.Incident:          "civil protection's CAP feeds, when they warn",
 	hazard.PoliticalConflict: "as conflict",

@@ -31,6 +31,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/sources/bmkg"
 	"github.com/hazardd/hazardd/internal/ingest/sources/calfire"
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
+	"github.com/hazardd/hazardd/internal/ingest/sources/cisa"
 	"github.com/hazardd/hazardd/internal/ingest/sources/copernicus"
 	"github.com/hazardd/hazardd/internal/ingest/sources/eafloods"
 	"github.com/hazardd/hazardd/internal/ingest/sources/eaws"
@@ -90,6 +91,7 @@ var builtIn = []func() source.Source{
 	nga.Source,
 	whodon.Source,
 	reliefweb.Source,
+	cisa.Source,
 	copernicus.Source,
 }
 
