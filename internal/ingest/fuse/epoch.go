@@ -188,18 +188,21 @@ func plainNames(given, r *hazard.Report) (plain []string) {
 
 // lower returns the names with lower numbers than the new names of a group. Those that no event has
 // mean its event too, so that the numbers of a name have no hole: of two events that one payload names
-// alike, the first may make no hazard.
+// alike, the first may make no hazard. A number that is part of a name as the source gave it counts nothing.
 func (w *writer) lower(g *group) (names []string) {
+	given := map[string]bool{}
 	for _, j := range g.from {
 		for _, name := range w.given[j].Names() {
-			for _, fresh := range g.fresh {
-				if fresh == name || plainName(fresh) != name {
-					continue
-				}
-				for n := 0; epochName(name, n) != fresh; n++ {
-					names = append(names, epochName(name, n))
-				}
-			}
+			given[name] = true
+		}
+	}
+	for _, fresh := range g.fresh {
+		name := plainName(fresh)
+		if given[fresh] || !given[name] {
+			continue
+		}
+		for n := 0; epochName(name, n) != fresh; n++ {
+			names = append(names, epochName(name, n))
 		}
 	}
 	return names

@@ -280,6 +280,18 @@ func TestANumberWithoutAHazardLeavesNoHole(t *testing.T) {
 	}
 }
 
+// A source may give names that look like numbered ones. They are names as others, whatever their number.
+func TestANameThatLooksNumberedIsAName(t *testing.T) {
+	for _, alias := range []string{"332010@02", "332010@2", "332010@-1", "332010@999999999999"} {
+		d := newDesk(t)
+		both := with(reportOf("hans", "332010", hazard.Volcano, noon, -155, 19), func(r *hazard.Report) { r.Aliases = []string{alias} })
+		d.apply("hans", noon, live, both)
+		if got, want := d.event("hans", alias).ID, d.event("hans", "332010").ID; got != want {
+			t.Errorf("%s is hazard %d, the event of both names %d", alias, got, want)
+		}
+	}
+}
+
 // A report held under a reused number is released long after, when the number has been reused
 // again. It belongs to a separate event.
 func TestAHeldReportIsOfItsOwnTime(t *testing.T) {
