@@ -122,7 +122,7 @@ ON CONFLICT (subscription, channel, hazard_id) DO UPDATE SET n = excluded.n, at_
 
 -- name: MoveTold :exec
 -- What was told of a hazard goes on with another one, of which that reader was told nothing.
-UPDATE told SET hazard_id = sqlc.arg(into_id), said = sqlc.arg(said) WHERE subscription = sqlc.arg(subscription) AND channel = sqlc.arg(channel) AND hazard_id = sqlc.arg(from_id)
+UPDATE told SET hazard_id = sqlc.arg(into_id), said = sqlc.arg(said) WHERE told.subscription = sqlc.arg(subscription) AND told.channel = sqlc.arg(channel) AND told.hazard_id = sqlc.arg(from_id)
     AND NOT EXISTS (SELECT 1 FROM told t WHERE t.subscription = told.subscription AND t.channel = told.channel AND t.hazard_id = sqlc.arg(into_id));
 
 -- name: PurgeTold :exec

@@ -282,7 +282,7 @@ func (q *Queries) DropWaiting(ctx context.Context, arg DropWaitingParams) error 
 }
 
 const moveTold = `-- name: MoveTold :exec
-UPDATE told SET hazard_id = $1, said = $2 WHERE subscription = $3 AND channel = $4 AND hazard_id = $5
+UPDATE told SET hazard_id = $1, said = $2 WHERE told.subscription = $3 AND told.channel = $4 AND told.hazard_id = $5
     AND NOT EXISTS (SELECT 1 FROM told t WHERE t.subscription = told.subscription AND t.channel = told.channel AND t.hazard_id = $1)
 `
 
