@@ -51,7 +51,7 @@ test: build ## Run the tests that a change needs (5 minutes on two idle processo
 	@.ci/needs
 
 test-all: export HAZARDD_TESTS := all
-test-all: build .ci/lighthouse/node_modules/.package-lock.json clients/others/arcgis/node_modules/.package-lock.json clients/others/nodered/node_modules/.package-lock.json race ## Run all tests, before a release: kills, clusters, all recordings, long histories, transfers, every width, PostgreSQL, generators, Lighthouse
+test-all: build .ci/lighthouse/node_modules/.package-lock.json clients/others/arcgis/node_modules/.package-lock.json clients/others/inspector/node_modules/.package-lock.json clients/others/nodered/node_modules/.package-lock.json race ## Run all tests, before a release: kills, clusters, all recordings, long histories, transfers, every width, PostgreSQL, generators, Lighthouse
 	npm --prefix web test
 	npm --prefix web run e2e
 	go test -p 3 -timeout 60m ./...
@@ -77,6 +77,10 @@ test-postgres: ## Run the tests of the store and of editing on PostgreSQL
 
 clients/others/arcgis/node_modules/.package-lock.json: clients/others/arcgis/package.json clients/others/arcgis/package-lock.json
 	npm --prefix clients/others/arcgis ci --ignore-scripts
+	@touch $@
+
+clients/others/inspector/node_modules/.package-lock.json: clients/others/inspector/package.json clients/others/inspector/package-lock.json
+	npm --prefix clients/others/inspector ci --ignore-scripts
 	@touch $@
 
 clients/others/nodered/node_modules/.package-lock.json: clients/others/nodered/package.json clients/others/nodered/package-lock.json

@@ -121,7 +121,7 @@ func TestTheDocumentationNamesTestsThatThereAre(t *testing.T) {
 // The table of programs names the versions that the tests install: Debian's, or pinned in these files.
 func TestTheProgramsAreThoseThatTheTestsInstall(t *testing.T) {
 	var pinned strings.Builder
-	for _, file := range []string{"go.mod", "web/package.json", "clients/others/package.json", "clients/others/arcgis/package.json", "clients/others/nodered/package.json", ".ci/description/package.json", ".ci/description/go.mod", ".ci/generated/go.mod"} {
+	for _, file := range []string{"go.mod", "web/package.json", "clients/others/package.json", "clients/others/arcgis/package.json", "clients/others/inspector/package.json", "clients/others/nodered/package.json", ".ci/description/package.json", ".ci/description/go.mod", ".ci/generated/go.mod"} {
 		pinned.WriteString(read(t, file))
 	}
 	rows := regexp.MustCompile("(?m)^\\| ([^|]+) \\| ([^|]+) \\| [^|]+ \\| [^|]+ \\| `(?:Test|\\.ci/)[^|]+ \\|$").FindAllStringSubmatch(read(t, "docs/integrate.md"), -1)

@@ -39,6 +39,20 @@ func run(t *testing.T, script string, variables ...string) {
 
 func TestTheOfficialSDKOfMCP(t *testing.T) {
 	installed(t, ".")
+	run(t, "mcp.test.mjs", assistant(t)...)
+}
+
+// The inspector takes 110 MB to install.
+func TestTheInspectorOfMCP(t *testing.T) {
+	test.Slow(t)
+	installed(t, "inspector")
+	run(t, "inspector/inspector.test.mjs", assistant(t)...)
+}
+
+// assistant starts a service with a hazard, and builds the program. It returns the variables for
+// scripts that ask both as assistants do.
+func assistant(t *testing.T) []string {
+	t.Helper()
 	s := server.Serve(t)
 	made := s.Do("red", "POST", "/hazards", json.RawMessage(`{"hazard_Name":"Flood of the Elbe","type_ID":"FLOOD","severity_ID":"WARNING","category_ID":"EVENT","latitude":53.5,"longitude":10}`))
 	var h struct {
@@ -49,7 +63,7 @@ func TestTheOfficialSDKOfMCP(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../cmd/hazardd").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	run(t, "mcp.test.mjs", "HAZARDD_URL="+s.URL(), "HAZARDD_TOKEN="+s.Token("reader"), "HAZARDD_PASSWORD="+server.Password, "HAZARDD="+program, "HAZARDD_HAZARD="+strconv.FormatInt(h.ID, 10))
+	return []string{"HAZARDD_URL=" + s.URL(), "HAZARDD_TOKEN=" + s.Token("reader"), "HAZARDD_PASSWORD=" + server.Password, "HAZARDD=" + program, "HAZARDD_HAZARD=" + strconv.FormatInt(h.ID, 10)}
 }
 
 func TestGeneratorsOfTypeScript(t *testing.T) {
