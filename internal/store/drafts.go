@@ -120,6 +120,7 @@ const (
 	DraftReminded MarkKind = "reminded" // its author reminded others of it; the last time counts
 	DraftTold     MarkKind = "told"     // those who may decide were told of it; the last time counts
 	DraftLapsing  MarkKind = "lapsing"  // people were told that its time is nearly over
+	DraftOutcome  MarkKind = "outcome"  // its author was told what became of it
 )
 
 // DraftMark is what happened to a draft.
@@ -201,6 +202,38 @@ GROUP BY d.id, d.org_id, d.author, d.shown, d.created_ms, d.expires_ms ORDER BY 
 		var d DraftToTell
 		var id, shown string
 		if err := rows.Scan(&id, &d.OrgID, &d.Author, &shown, &d.Created, &d.Expires, &d.Told, &d.Reminded, &d.Lapsing); err != nil {
+			return nil, storeError(err)
+		}
+		if d.ID, err = uuid.Parse(id); err != nil {
+			return nil, fmt.Errorf("stored draft %s: %w", id, err)
+		}
+		d.Shown = []byte(shown)
+		list = append(list, d)
+	}
+	return list, storeError(rows.Err())
+}
+
+// EndedDraft is a draft that somebody other than its author decided about, or that lapsed.
+type EndedDraft struct {
+	Draft
+	Told hazard.Instant // when its author was told of that; 0: not
+}
+
+// Ended lists the drafts that ended after a time, the oldest first, without the drafts that their authors
+// withdrew.
+func (s *Drafts) Ended(ctx context.Context, after, now hazard.Instant) (list []EndedDraft, err error) {
+	rows, err := s.reads.QueryContext(ctx, `SELECT d.id, d.org_id, d.author, d.shown, d.expires_ms, d.state, d.decided_by, d.reason, coalesce(m.at_ms, 0)
+FROM drafts d LEFT JOIN draft_marks m ON m.draft = d.id AND m.kind = 'outcome'
+WHERE d.state <> 'waiting' AND d.decided_by <> d.author AND d.decided_ms > $1 OR d.state = 'waiting' AND d.expires_ms > $1 AND d.expires_ms <= $2
+ORDER BY d.created_ms, d.id`, int64(after), int64(now))
+	if err != nil {
+		return nil, storeError(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var d EndedDraft
+		var id, shown string
+		if err := rows.Scan(&id, &d.OrgID, &d.Author, &shown, &d.Expires, &d.State, &d.DecidedBy, &d.Reason, &d.Told); err != nil {
 			return nil, storeError(err)
 		}
 		if d.ID, err = uuid.Parse(id); err != nil {

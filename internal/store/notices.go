@@ -42,7 +42,7 @@ type Notice struct {
 	Subscription string
 	Channel      string
 	Lane         string
-	HazardID     int64 // 0 without a hazard; DraftsNotice for drafts
+	HazardID     int64 // 0 without a hazard; DraftsNotice and OutcomesNotice for drafts
 	FirstChange  int64
 	Change       int64          // the latest included change; once sending has begun, the change in the message
 	Since        hazard.Instant // time of the first change
@@ -60,9 +60,11 @@ type Notice struct {
 	Text         string // the message in plain text
 }
 
-// DraftsNotice is the HazardID of a notice of drafts that wait for a second person: which, is decided
-// when it is sent.
-const DraftsNotice = -1
+// The HazardIDs of notices of drafts. Which drafts a message lists is decided when it is sent.
+const (
+	DraftsNotice   = -1 // drafts wait for a second person
+	OutcomesNotice = -2 // drafts of the reader were decided, or lapsed
+)
 
 // Told is what a subscriber has been sent about a hazard.
 type Told struct {

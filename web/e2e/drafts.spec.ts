@@ -31,7 +31,7 @@ test("an author sees a warning wait, and takes it back by keyboard", { tag: "@sl
   expect(await server.call("GET", "/drafts")).toEqual([]);
 });
 
-test("another editor is called, reviews it and approves it after one more question", async ({ page, server }) => {
+test("another editor is called, reviews it and approves it after one more question; its author learns that later", async ({ page, server, browser }) => {
   await server.hazard("Flood - New Harbour", { severity_ID: "WARNING", description: "Go upstairs." });
   await open(page, "", second);
   const waiting = page.getByRole("region", { name: "Waiting for a second person" });
@@ -48,6 +48,17 @@ test("another editor is called, reviews it and approves it after one more questi
   await expect(row(page, { hazard_Name: "Flood - New Harbour" })).toHaveCount(1);
   await expect(waiting).toHaveCount(0);
   expect(await server.call("GET", "/drafts")).toEqual([]);
+
+  const context = await browser.newContext({ baseURL: server.url });
+  const author = await context.newPage();
+  await open(author);
+  const outcome = author.getByRole("region", { name: "Waiting for a second person" });
+  await expect(outcome.getByText(/bea.? approved it: it is published/)).toBeVisible();
+  await expect(author).toHaveTitle(/^\(\d+\)/);
+  await expectAccessible(author, "outcome");
+  await outcome.getByRole("button", { name: "Dismiss" }).click();
+  await expect(outcome).toHaveCount(0);
+  await context.close();
 });
 
 test("the button says that a second person is asked, and the card stays", { tag: "@slow" }, async ({ page, server }) => {

@@ -32,7 +32,7 @@ export class Attention {
   constructor(
     private readonly store: Store,
     private readonly open: (notice: Notice) => void,
-    /** How many changes wait for the reader's decision. */
+    /** How many changes wait for the reader's decision, and how many outcomes of own ones nobody has dismissed. */
     private readonly waiting: () => number = () => 0,
   ) {}
 
@@ -74,10 +74,10 @@ export class Attention {
     if (notify) void this.#notify(warnings);
   }
 
-  /** Calls an editor to changes that wait for a second person: always with a sound, and by a notification if that is chosen. */
-  call(names: readonly string[]): void {
+  /** Calls an editor to changes that wait, or waited, for a second person: always with a sound, and by a notification if that is chosen. */
+  call(title: string, lines: readonly string[]): void {
     this.sound();
-    if (this.choices.peek().notify) void this.#show(text.notice.waits({ n: names.length }), { tag: "hazardd-drafts", body: names.slice(0, 5).join("\n") }, () => {});
+    if (this.choices.peek().notify) void this.#show(title, { tag: "hazardd-drafts", body: lines.slice(0, 5).join("\n") }, () => {});
   }
 
   /** Two tones, as short as they can be and be noticed. */

@@ -7400,7 +7400,7 @@ export interface components {
             readonly where?: components["schemas"]["SubscriptionWhere"];
             /** @description The uuid of the only hazard that it is about, wherever it is: in place of `where`. What holds now is told at once, later changes and the end as usual; a week after the end the subscription is removed. Without an account, Web Push needs no address of email with it. */
             readonly hazard?: string;
-            /** @description Changes that wait for a second person, in place of hazards: at once those that you may decide about, again when you are reminded, and before they or your own ones lapse. Takes the role editor, and excludes `where` and `hazard`. Quiet hours and digests do not delay it. */
+            /** @description Changes that wait for a second person, in place of hazards: at once those that you may decide about, again when you are reminded, and before they or your own ones lapse; and what became of your own ones. Takes the role editor, and excludes `where` and `hazard`. Quiet hours and digests do not delay it. */
             readonly drafts?: boolean;
             /** @description Empty for all. */
             readonly types?: readonly components["schemas"]["TypeId"][];
@@ -7447,7 +7447,7 @@ export interface components {
             readonly where?: components["schemas"]["SubscriptionWhere"];
             /** @description The uuid of the only hazard that it is about, wherever it is: in place of `where`. What holds now is told at once, later changes and the end as usual; a week after the end the subscription is removed. Without an account, Web Push needs no address of email with it. */
             readonly hazard?: string;
-            /** @description Changes that wait for a second person, in place of hazards: at once those that you may decide about, again when you are reminded, and before they or your own ones lapse. Takes the role editor, and excludes `where` and `hazard`. Quiet hours and digests do not delay it. */
+            /** @description Changes that wait for a second person, in place of hazards: at once those that you may decide about, again when you are reminded, and before they or your own ones lapse; and what became of your own ones. Takes the role editor, and excludes `where` and `hazard`. Quiet hours and digests do not delay it. */
             readonly drafts?: boolean;
             /** @description Empty for all. */
             readonly types?: readonly components["schemas"]["TypeId"][];

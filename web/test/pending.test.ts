@@ -1,6 +1,12 @@
-import { expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
+import "./words";
 import { DraftedError } from "../src/api";
-import { differences, Drafts, ruleOf, type Draft } from "../src/edit/pending";
+import { differences, Drafts, outcomeOf, ruleOf, type Draft } from "../src/edit/pending";
+
+beforeEach(() => {
+  const kept = new Map<string, string>();
+  vi.stubGlobal("localStorage", { getItem: (key: string) => kept.get(key) ?? null, setItem: (key: string, value: string) => void kept.set(key, value) });
+});
 
 const draft = (id: string, author: string, more: Partial<Draft> = {}): Draft =>
   ({ id, author, state: "waiting", created: "2026-11-26T12:00:00Z", expires: "2026-11-27T12:00:00Z", hazard_Name: id, severity_ID: "WARNING", reach: { subscribers: 0 }, ...more }) as Draft;
@@ -22,11 +28,14 @@ function server(list: Draft[], decided: Record<string, Draft> = {}) {
     },
     request: async (path: string) => {
       state.asked.push(path);
-      return new Response(JSON.stringify(state.list), { headers: { "Hazardd-Approval": "warnings; people=1000" } });
+      const all = path.includes("state=all") ? Object.values(state.decided) : [];
+      return new Response(JSON.stringify([...state.list, ...all]), { headers: { "Hazardd-Approval": "warnings; people=1000" } });
     },
   };
   const called: string[][] = [];
-  return { state, called, drafts: new Drafts(api as never, (d) => called.push(d.map((x) => x.id))) };
+  const ended: string[][] = [];
+  const make = () => new Drafts(api as never, (d) => called.push(d.map((x) => x.id)), (d) => ended.push(d.map(outcomeOf)));
+  return { state, called, ended, make, drafts: make() };
 }
 
 test("a change that waits for the user calls once, and again when it is called to mind or about to lapse", async () => {
@@ -44,18 +53,26 @@ test("a change that waits for the user calls once, and again when it is called t
 });
 
 test("an author learns what became of a draft, and not of the own withdrawal", async () => {
-  const { state, drafts } = server([draft("one", "ed"), draft("two", "ed"), draft("three", "ed")]);
+  const { state, drafts, ended, make } = server([draft("one", "ed"), draft("two", "ed"), draft("three", "ed")]);
   await drafts.look();
   state.decided = {
-    one: draft("one", "ed", { state: "approved", decided_by: "bea" }),
-    two: draft("two", "ed", { state: "refused", decided_by: "ed" }),
+    old: draft("old", "ed", { state: "refused", decided_by: "bea", decided: "2026-11-25T11:00:00Z" }),
+    hers: draft("hers", "bea", { state: "approved", decided_by: "ed", decided: "2026-11-26T12:00:30Z" }),
+    one: draft("one", "ed", { state: "approved", decided_by: "bea", decided: "2026-11-26T12:00:30Z" }),
+    two: draft("two", "ed", { state: "refused", decided_by: "ed", decided: "2026-11-26T12:00:30Z" }),
     three: draft("three", "ed", { state: "lapsed" }),
   };
   state.list = [];
   await drafts.look();
   expect(drafts.decided.value.map((d) => [d.id, d.state])).toEqual([["one", "approved"], ["three", "lapsed"]]);
+  expect(ended).toEqual([["\u2068bea\u2069 approved it: it is published.", "Nobody decided in time: it is not published."]]);
+  expect(drafts.calls.value).toBe(2);
   drafts.dismiss(drafts.decided.value[0]!);
   expect(drafts.decided.value).toHaveLength(1);
+  const later = make(); // the page is opened again
+  await later.look();
+  expect(later.decided.value.map((d) => d.id)).toEqual(["three"]);
+  expect(later.calls.value).toBe(1);
 });
 
 test("that it is not known what waits is said, until it is known again", async () => {

@@ -30,7 +30,7 @@ const (
 	Summary    Kind = "summary"    // many hazards at once (a storm)
 	Digest     Kind = "digest"     // the messages of a day or a week, if the subscription wants that
 	Confirm    Kind = "confirm"    // asks whether the address wants messages; Link or Code confirms
-	Drafts     Kind = "drafts"     // changes wait for a second person
+	Drafts     Kind = "drafts"     // changes wait for a second person, or wait no more
 	Test       Kind = "test"       // shows that a channel works
 )
 
@@ -66,12 +66,23 @@ type Notice struct {
 	Link, Manage, Unsubscribe string
 	// Code confirms an address that can get no link, in a Confirm; the owner of the subscription enters it.
 	Code string
-	// Drafts are the changes that wait, of a message of that kind, and Link is where they are decided. More
-	// are left out.
+	// Drafts are the changes that wait, or all those that wait no more, of a message of that kind. Link is
+	// where they are decided. More are left out.
 	Drafts []Draft
 }
 
-// Draft is a change that waits for a second person.
+// Outcome is what became of a draft.
+type Outcome string
+
+// The outcomes of a draft.
+const (
+	Waiting  Outcome = ""
+	Approved Outcome = "approved" // it is published
+	Refused  Outcome = "refused"
+	Lapsed   Outcome = "lapsed" // nobody decided in time
+)
+
+// Draft is a change that waits, or waited, for a second person.
 type Draft struct {
 	Name        string // of the hazard
 	Type        hazard.Type
@@ -83,6 +94,9 @@ type Draft struct {
 	Subscribers int64
 	Expires     hazard.Instant // it cannot be decided from then on
 	Left        time.Duration  // until then
+	Outcome     Outcome        // of a draft of the reader
+	By          string         // who decided
+	Reason      string         // why it was refused
 }
 
 // Item is a hazard in a message.

@@ -78,6 +78,18 @@ func TestTheSubjectSaysWhyItComes(t *testing.T) {
 		"Your draft lapses soon: Flood": func(n *Notice, _ *hazard.Hazard) {
 			n.Kind, n.Drafts = Drafts, []Draft{{Mine: true, Type: hazard.Flood}}
 		},
+		"Your draft was approved: EXERCISE: Flood in Ada": func(n *Notice, _ *hazard.Hazard) {
+			n.Kind, n.Drafts = Drafts, []Draft{{Name: "Flood in Ada", Exercise: true, Mine: true, By: "bob", Outcome: Approved}}
+		},
+		"Your draft was refused: Flood": func(n *Notice, _ *hazard.Hazard) {
+			n.Kind, n.Drafts = Drafts, []Draft{{Mine: true, Type: hazard.Flood, By: "bob", Reason: "no", Outcome: Refused}}
+		},
+		"Your draft lapsed: Flood": func(n *Notice, _ *hazard.Hazard) {
+			n.Kind, n.Drafts = Drafts, []Draft{{Mine: true, Type: hazard.Flood, Outcome: Lapsed}}
+		},
+		"2 of your drafts wait no more": func(n *Notice, _ *hazard.Hazard) {
+			n.Kind, n.Drafts = Drafts, []Draft{{Mine: true, Outcome: Lapsed}, {Mine: true, Outcome: Refused}}
+		},
 	} {
 		n := flood(t, change)
 		if n.Kind == Confirm || n.Kind == Drafts {
@@ -172,16 +184,26 @@ func TestADrillIsUnmistakable(t *testing.T) {
 }
 
 func TestAMessageIsInTheReadersLanguage(t *testing.T) {
+	const outcomes = "outcomes"
 	for _, l := range words.All() {
-		for _, kind := range []Kind{First, Changed, Ended, Withdrawn, Correction, Summary, Digest, Confirm, Drafts, Test} {
+		for _, o := range []Outcome{Approved, Refused, Lapsed} {
+			n := Notice{Kind: Drafts, Language: []string{l.ID}, Drafts: []Draft{{Name: "Flood", Mine: true, Outcome: o}}}
+			if subject := n.write().subject; strings.Contains(subject, "notice.") || !strings.Contains(subject, "Flood") {
+				t.Errorf("%s: %s", l.ID, subject)
+			}
+		}
+		for _, kind := range []Kind{First, Changed, Ended, Withdrawn, Correction, Summary, Digest, Confirm, Drafts, outcomes, Test} {
 			n := flood(t, func(n *Notice, h *hazard.Hazard) {
 				n.Kind, n.Language, n.Late, n.More = kind, []string{l.ID, "en"}, 3*time.Hour, 3
 				n.Items[0].Changed = []Change{{"severity", "WATCH", "WARNING"}, {"magnitude", "", "6.8"}, {"area", "", "near"}, {"distance", "20", "12"}}
 				if kind == Drafts {
 					n.Late, n.Drafts = 0, []Draft{{Name: "Flood", Severity: hazard.Warning, Author: "ann", People: new(int64(1200)), Left: time.Hour}, {Type: hazard.Flood, Severity: hazard.Warning, Mine: true, Exercise: true}}
 				}
+				if kind == outcomes {
+					n.Kind, n.Late, n.Drafts = Drafts, 0, []Draft{{Name: "Flood", By: "bob", Outcome: Approved}, {Name: "Flood", By: "bob", Reason: "no", Outcome: Refused}, {Type: hazard.Flood, Outcome: Lapsed}}
+				}
 			})
-			if kind == Drafts {
+			if n.Kind == Drafts {
 				n.Items = nil
 			}
 			m, err := n.Mail()
@@ -235,7 +257,7 @@ func checkHostile(t *testing.T, evil, lang string, kind Kind) {
 		n.Manage, n.Unsubscribe, n.Link = evil, "https://example.org/"+evil, "javascript:"+evil
 		h.Name, h.Description, h.Note, h.Source = evil, evil, evil, evil
 		h.Texts = []hazard.Text{{Language: "en", Own: true, Name: evil, Description: evil, Instruction: evil, Sender: evil, Responses: []string{evil}}}
-		n.Drafts = []Draft{{Name: evil, Author: evil, Type: hazard.Type(evil)}}
+		n.Drafts = []Draft{{Name: evil, Author: evil, Type: hazard.Type(evil)}, {Name: evil, By: evil, Reason: evil, Outcome: Refused}}
 		n.Items[0].Place, n.Items[0].Reason, n.Items[0].Authority, n.Items[0].Link = evil, evil, evil, "https://example.org/"+evil
 		n.Items[0].Changed = []Change{{"name", evil, evil}, {evil, evil, evil}, {"end", evil, evil}, {"people", evil, evil}}
 	})

@@ -118,6 +118,9 @@ func (n *Notice) write() *letter {
 			w.intro = append(w.intro, w.draft(&n.Drafts[i]))
 		}
 		w.button = [2]string{w.say("draftReview"), safe(n.Link)}
+		if ended(n.Drafts) {
+			w.button[0] = w.page("goToMap")
+		}
 	case Test:
 		w.intro = []string{w.say("testText")}
 	}
@@ -197,8 +200,18 @@ func (w *letter) subjectOf() string {
 	return headline.Capital(text)
 }
 
-// subjectOfDrafts names what waits, or says how many: those that the reader decides about first.
+// ended reports whether a message says what became of drafts.
+func ended(list []Draft) bool { return len(list) > 0 && list[0].Outcome != Waiting }
+
+// subjectOfDrafts names what waits, or says how many: those that the reader decides about first. Of drafts
+// that wait no more it names the one, or says how many.
 func (w *letter) subjectOfDrafts() string {
+	if list := w.n.Drafts; ended(list) {
+		if n := len(list) + w.n.More; n > 1 {
+			return w.say("subjectOutcomes", "n", n)
+		}
+		return w.say(map[Outcome]string{Approved: "subjectApproved", Refused: "subjectRefused", Lapsed: "subjectLapsed"}[list[0].Outcome], "name", w.nameOf(&list[0]))
+	}
 	var first *Draft
 	decides := w.n.More
 	for i := range w.n.Drafts {
@@ -233,9 +246,17 @@ func (w *letter) nameOf(d *Draft) string {
 	return name
 }
 
-// draft says who asks for what, whom it reaches and until when it can be decided.
+// draft says who asks for what, whom it reaches and until when it can be decided; or what became of it.
 func (w *letter) draft(d *Draft) string {
 	level := w.l.NameOf("severity", d.Severity.String())
+	switch d.Outcome {
+	case Approved:
+		return w.say("draftApproved", "name", w.nameOf(d), "level", level, "who", w.quote(d.By, maxName))
+	case Refused:
+		return w.say("draftRefused", "name", w.nameOf(d), "level", level, "who", w.quote(d.By, maxName), "reason", w.quote(d.Reason, maxReason))
+	case Lapsed:
+		return w.say("draftLapsed", "name", w.nameOf(d), "level", level)
+	}
 	text := w.say("draftMine", "name", w.nameOf(d), "level", level)
 	if !d.Mine {
 		text = w.say("draftAsks", "author", w.quote(d.Author, maxName), "name", w.nameOf(d), "level", level)

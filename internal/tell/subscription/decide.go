@@ -56,7 +56,7 @@ type facts struct {
 	into   *hazard.Hazard // of a merged hazard: what it is part of, if that is over
 	last   *lastMessage   // about the hazard; nil if there was none. Of a message that may have arrived: that one
 	near   nearness
-	drafts []message.Draft // that wait, of a notice of drafts; more are not listed
+	drafts []message.Draft // of a notice of drafts: what it lists; more are left out
 	more   int
 	// then is the hazard as a message that may have arrived describes it.
 	then *hazard.Hazard
@@ -120,7 +120,7 @@ func (p *plan) decide(r *recipient, list []facts, now hazard.Instant) {
 			p.claim([]delivery{{row: f.row, last: lastMessage{Kind: message.Confirm}, at: f.row.Since.Time()}}, message.Confirm, now)
 			return
 		}
-		if f.row.HazardID == store.DraftsNotice {
+		if f.row.HazardID < 0 {
 			p.chooseDrafts(r, f, now)
 			return
 		}
@@ -138,12 +138,12 @@ func (p *plan) decide(r *recipient, list []facts, now hazard.Instant) {
 	}
 }
 
-// chooseDrafts decides whether drafts that wait are told now.
+// chooseDrafts decides whether drafts are told now.
 func (p *plan) chooseDrafts(r *recipient, f *facts, now hazard.Instant) {
 	until := hazard.At(r.burst.free(now.Time(), r.storm, gatherWarning))
 	switch {
 	case len(f.drafts) == 0:
-		p.drop(f.row, "no draft waits any more")
+		p.drop(f.row, "there is no such draft any more")
 	case len(r.burst.recent(now.Time())) >= r.storm && until > now:
 		p.hold(f.row, until)
 	default:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -17,7 +18,8 @@ import (
 // A subscription to drafts tells its owner, an editor or admin, of changes that wait for a second person:
 // at once of those that the owner may decide about, again when their author reminds others of them, and
 // of these and the owner's own ones before they lapse. A message lists what waits when it is sent, so
-// nobody is told of what was decided meanwhile. It waits for no quiet hours and no digest.
+// nobody is told of what was decided meanwhile. It waits for no quiet hours and no digest. An owner who
+// wrote a draft is told, apart from these, when somebody else decides about it or when it lapses.
 
 // lapsingAt returns when people are told that a draft lapses: an hour before, or half its time.
 func lapsingAt(d *store.Draft) hazard.Instant {
@@ -66,25 +68,50 @@ func (q *queue) tellOfDrafts(ctx context.Context) error {
 		if len(kinds) == 0 {
 			continue
 		}
-		var notices []store.Notice
-		q.mu.Lock()
-		for n, owner := range owners {
-			if decides, mine := q.concerns(owner, &d.Draft); !decides && !(mine && lapses) {
-				continue
-			}
-			s := &q.index.slots[n]
-			for _, r := range s.channels.routes {
-				notices = append(notices, store.Notice{Subscription: s.id.String(), Channel: r.id, Lane: r.lane, HazardID: store.DraftsNotice, Since: now, Created: now})
-			}
-		}
-		q.mu.Unlock()
-		if err := q.Store.Notices.Tell(ctx, d.ID, kinds, notices, now); err != nil {
+		err := q.tellOfDraft(ctx, d.ID, kinds, owners, store.DraftsNotice, func(owner string) bool {
+			decides, mine := q.concerns(owner, &d.Draft)
+			return decides || mine && lapses
+		}, now)
+		if err != nil {
 			return err
 		}
-		for _, n := range notices {
-			q.measures.queued.WithLabelValues(kindOf(n.Lane)).Inc()
-			q.wake(ctx, n.Lane)
+	}
+	ended, err := q.Store.Drafts.Ended(ctx, now.Add(-outcomesFor), now)
+	for i := 0; err == nil && i < len(ended); i++ {
+		if d := &ended[i]; d.Told == 0 {
+			err = q.tellOfDraft(ctx, d.ID, []store.MarkKind{store.DraftOutcome}, owners, store.OutcomesNotice, func(owner string) bool {
+				_, mine := q.concerns(owner, &d.Draft)
+				return mine
+			}, now)
 		}
+	}
+	return err
+}
+
+// outcomesFor is how long after its end the author of a draft is told of it, if there was no server to do
+// so before.
+const outcomesFor = 24 * time.Hour
+
+// tellOfDraft marks a draft, and creates the notices of it for those owners whom it concerns.
+func (q *queue) tellOfDraft(ctx context.Context, id uuid.UUID, kinds []store.MarkKind, owners map[uint32]string, notice int64, concerns func(owner string) bool, now hazard.Instant) error {
+	var notices []store.Notice
+	q.mu.Lock()
+	for n, owner := range owners {
+		if !concerns(owner) {
+			continue
+		}
+		s := &q.index.slots[n]
+		for _, r := range s.channels.routes {
+			notices = append(notices, store.Notice{Subscription: s.id.String(), Channel: r.id, Lane: r.lane, HazardID: notice, Since: now, Created: now})
+		}
+	}
+	q.mu.Unlock()
+	if err := q.Store.Notices.Tell(ctx, id, kinds, notices, now); err != nil {
+		return err
+	}
+	for _, n := range notices {
+		q.measures.queued.WithLabelValues(kindOf(n.Lane)).Inc()
+		q.wake(ctx, n.Lane)
 	}
 	return nil
 }
@@ -110,22 +137,60 @@ func (s *Service) drafts(ctx context.Context, user string, now hazard.Instant) (
 			more++
 			continue
 		}
-		var shown struct {
-			Name     string          `json:"hazard_Name"`
-			Type     hazard.Type     `json:"type_ID"`
-			Severity string          `json:"severity_ID"`
-			Category hazard.Category `json:"category_ID"`
-			Reach    struct {
-				People      *int64 `json:"people"`
-				Subscribers int64  `json:"subscribers"`
-			} `json:"reach"`
+		told, err := toldOf(d)
+		if err != nil {
+			return nil, 0, err
 		}
-		if err := json.Unmarshal(d.Shown, &shown); err != nil {
-			return nil, 0, fmt.Errorf("stored draft %s: %w", d.ID, err)
-		}
-		severity, _ := hazard.ParseSeverity(shown.Severity)
-		out = append(out, message.Draft{Name: shown.Name, Type: shown.Type, Severity: severity, Exercise: shown.Category == hazard.Exercise, Author: d.Author, Mine: mine, People: shown.Reach.People,
-			Subscribers: shown.Reach.Subscribers, Expires: d.Expires, Left: (time.Duration(d.Expires-now) * time.Millisecond).Truncate(time.Minute)})
+		told.Mine, told.Expires, told.Left = mine, d.Expires, (time.Duration(d.Expires-now) * time.Millisecond).Truncate(time.Minute)
+		out = append(out, told)
 	}
 	return out, more, nil
+}
+
+// outcomes returns what a message tells of the drafts of a user that ended, of those that were marked since.
+// more is how many it leaves out.
+func (s *Service) outcomes(ctx context.Context, user string, since, now hazard.Instant) (out []message.Draft, more int, err error) {
+	list, err := s.Store.Drafts.Ended(ctx, since.Add(-outcomesFor), now)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i := range list {
+		d := &list[i].Draft
+		if _, mine := s.concerns(user, d); !mine || list[i].Told < since {
+			continue
+		}
+		if len(out) == maxDraftsTold {
+			more++
+			continue
+		}
+		told, err := toldOf(d)
+		if err != nil {
+			return nil, 0, err
+		}
+		told.Mine, told.By, told.Reason, told.Outcome = true, d.DecidedBy, d.Reason, message.Lapsed
+		if d.State != store.DraftWaiting {
+			told.Outcome = message.Outcome(d.State)
+		}
+		out = append(out, told)
+	}
+	return out, more, nil
+}
+
+// toldOf returns what every message tells of a draft.
+func toldOf(d *store.Draft) (message.Draft, error) {
+	var shown struct {
+		Name     string          `json:"hazard_Name"`
+		Type     hazard.Type     `json:"type_ID"`
+		Severity string          `json:"severity_ID"`
+		Category hazard.Category `json:"category_ID"`
+		Reach    struct {
+			People      *int64 `json:"people"`
+			Subscribers int64  `json:"subscribers"`
+		} `json:"reach"`
+	}
+	if err := json.Unmarshal(d.Shown, &shown); err != nil {
+		return message.Draft{}, fmt.Errorf("stored draft %s: %w", d.ID, err)
+	}
+	severity, _ := hazard.ParseSeverity(shown.Severity)
+	return message.Draft{Name: shown.Name, Type: shown.Type, Severity: severity, Exercise: shown.Category == hazard.Exercise, Author: d.Author, People: shown.Reach.People, Subscribers: shown.Reach.Subscribers}, nil
 }

@@ -2,6 +2,7 @@ package subscription
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -70,7 +71,7 @@ func TestThoseWhoMayDecideAreTold(t *testing.T) {
 		settle(2 * time.Minute)
 		want("half of its time", 2, 5, 0, 5)
 		settle(2 * time.Hour)
-		want("all have lapsed", 2, 5, 0, 5)
+		want("all have lapsed", 4, 5, 0, 5) // ann is told of each
 
 		b.net.answer("https://bob.example/x", func(channel.Address, message.Notice) error { return errors.New("no network") })
 		id = b.draft("decided before it is told", 24*time.Hour)
@@ -80,7 +81,69 @@ func TestThoseWhoMayDecideAreTold(t *testing.T) {
 		}
 		b.net.answer("https://bob.example/x", nil)
 		settle(time.Hour)
-		want("decided meanwhile", 2, 5, 0, 6)
+		want("decided meanwhile", 5, 5, 0, 6)
+	})
+}
+
+// The author of a draft is told once what became of it, and others are not: who decided and why, or that it
+// lapsed. A draft that its author withdrew is no news.
+func TestAnAuthorIsToldWhatBecameOfADraft(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.people["bob"] = auth.Editor
+		b.members["bob"] = []int64{7}
+		for _, user := range []string{"ann", "bob"} {
+			b.subscribe(user, `"drafts":true,"channels":[{"kind":"http","to":"https://`+user+`.example/x"}]`)
+		}
+		stop := b.run(b.svc)
+		decide := func(id uuid.UUID, by, reason string) {
+			t.Helper()
+			if err := b.store.Drafts.Refuse(t.Context(), id, by, reason, now(), &auth.Audit{At: now()}); err != nil {
+				t.Fatal(err)
+			}
+			settle(20 * time.Second)
+		}
+		outcomes := func(want ...message.Draft) {
+			t.Helper()
+			var got []message.Draft
+			for _, m := range b.net.to("https://ann.example/x") {
+				for _, d := range m.n.Drafts {
+					if d.Outcome != message.Waiting {
+						got = append(got, message.Draft{Name: d.Name, By: d.By, Reason: d.Reason, Outcome: d.Outcome})
+					}
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("ann was told %+v, want %+v", got, want)
+			}
+			for _, m := range b.net.to("https://bob.example/x") {
+				for _, d := range m.n.Drafts {
+					if d.Outcome != message.Waiting {
+						t.Errorf("bob was told %+v", d)
+					}
+				}
+			}
+		}
+		refused := message.Draft{Name: "one", By: "bob", Reason: "too early", Outcome: message.Refused}
+		decide(b.draft("one", 3*time.Hour), "bob", "too early")
+		outcomes(refused)
+		decide(b.draft("withdrawn", 3*time.Hour), "ann", "a mistake")
+		outcomes(refused)
+
+		b.draft("two", 40*time.Minute)
+		settle(time.Hour)
+		lapsed := message.Draft{Name: "two", Outcome: message.Lapsed}
+		outcomes(refused, lapsed)
+
+		// What ends while no server is there, or while a message does not arrive, is told once afterwards.
+		stop()
+		id := b.draft("three", 3*time.Hour)
+		decide(id, "bob", "no")
+		b.net.answer("https://ann.example/x", func(channel.Address, message.Notice) error { return errors.New("no network") })
+		defer b.run(b.svc)()
+		settle(time.Minute)
+		b.net.answer("https://ann.example/x", nil)
+		settle(3 * time.Hour)
+		outcomes(refused, lapsed, message.Draft{Name: "three", By: "bob", Reason: "no", Outcome: message.Refused})
 	})
 }
 

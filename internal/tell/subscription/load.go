@@ -69,7 +69,7 @@ func (s *Service) plan(ctx context.Context, box store.Mailbox, bursts map[burstK
 		if p.kind == message.Drafts {
 			p.message.Drafts, p.message.More = list[0].drafts, list[0].more
 			for _, f := range list {
-				if f.row.HazardID == store.DraftsNotice {
+				if f.row.HazardID < 0 {
 					p.message.Drafts, p.message.More = f.drafts, f.more
 				}
 			}
@@ -87,6 +87,9 @@ func (s *Service) facts(ctx context.Context, sub *subscription, n store.Notice, 
 		return f, nil
 	case store.DraftsNotice:
 		f.drafts, f.more, err = s.drafts(ctx, sub.Owner, now)
+		return f, err
+	case store.OutcomesNotice:
+		f.drafts, f.more, err = s.outcomes(ctx, sub.Owner, n.Created, now)
 		return f, err
 	}
 	h, err := s.Store.Hazards.Get(ctx, n.HazardID)

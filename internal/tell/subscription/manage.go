@@ -636,7 +636,7 @@ func (s *Service) deliveries(ctx context.Context, id string, before int64, limit
 	rows, err := s.Store.Notices.Before(ctx, id, before, limit)
 	list := []Delivery{}
 	for _, n := range rows {
-		d := Delivery{ID: n.ID, Channel: n.Channel, Kind: n.Kind, HazardID: n.HazardID, Change: n.Change, State: n.State, Since: n.Since.String(), Created: n.Created.String(), Attempts: n.Attempts,
+		d := Delivery{ID: n.ID, Channel: n.Channel, Kind: n.Kind, HazardID: max(0, n.HazardID), Change: n.Change, State: n.State, Since: n.Since.String(), Created: n.Created.String(), Attempts: n.Attempts,
 			Took: n.Took, Error: n.Error, Message: n.Message, Text: n.Text}
 		if n.State == store.NoticePending || n.State == store.NoticeSending {
 			d.Next = n.Next.String()

@@ -3,6 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import { LoggedOutError, type Api, type Schemas } from "../api";
 import type { Page } from "../ui/context";
+import { text, words } from "../words";
 
 export type Draft = Schemas["Draft"];
 
@@ -17,11 +18,14 @@ const COUNT_EVERY = 5_000;
 const LIST_EVERY = 15_000;
 /** So long before its end a draft calls again. */
 const SOON = 3_600_000;
+/** So long what became of a draft is shown to its author, who has not seen it. */
+const LATELY = 24 * 3_600_000;
+const DISMISSED = "hazardd.drafts.dismissed";
 
 export class Drafts {
   /** All that wait, the latest first. */
   readonly list = signal<readonly Draft[]>([]);
-  /** Own drafts that were decided since the page was opened, until they are dismissed. */
+  /** Own drafts that were decided or lapsed in the last day or since the page was opened, until they are dismissed. */
   readonly decided = signal<readonly Draft[]>([]);
   readonly rule = signal<Rule>({ warnings: false, people: 0 });
   /** Why it is not known what waits; undefined: it is known. */
@@ -29,15 +33,19 @@ export class Drafts {
   /** The draft that is reviewed. */
   readonly open = signal<string | undefined>(undefined);
   readonly toDecide = computed(() => this.list.value.filter((d) => !this.own(d)));
+  /** How much calls for the user: decisions, and outcomes that were not dismissed. */
+  readonly calls = computed(() => this.toDecide.value.length + this.decided.value.length);
   readonly any = computed(() => this.list.value.length > 0 || this.decided.value.length > 0 || this.fault.value !== undefined);
   #counted = "";
+  #before = false;
   #listed = 0;
   readonly #called = new Map<string, string>();
 
-  /** `call` is called with what newly waits for the user, or is about to lapse. */
+  /** `call` is called with what newly waits for the user, or is about to lapse; `ended` with own drafts that wait no more. */
   constructor(
     private readonly api: Pick<Api, "user" | "request" | "get" | "now">,
     private readonly call: (drafts: readonly Draft[]) => void = () => {},
+    private readonly ended: (drafts: readonly Draft[]) => void = () => {},
   ) {}
 
   own = (d: Draft): boolean => d.author === this.api.user?.name;
@@ -79,10 +87,21 @@ export class Drafts {
     const list = (await answer.json()) as readonly Draft[];
     this.#listed = Date.now();
     const gone = this.list.peek().filter((d) => this.own(d) && !list.some((x) => x.id === d.id));
-    const ended = await Promise.all(gone.map((d) => this.api.get<"/drafts/{draft-id}">(`/drafts/${d.id}`, { signal })));
-    this.decided.value = [...ended.filter((d) => d.state !== "waiting" && d.decided_by !== this.api.user?.name), ...this.decided.peek()];
+    const ended = this.#before ? await Promise.all(gone.map((d) => this.api.get<"/drafts/{draft-id}">(`/drafts/${d.id}`, { signal }))) : await this.#lately(signal);
+    this.#before = true;
+    const news = ended.filter((d) => d.state !== "waiting" && d.decided_by !== this.api.user?.name);
+    this.decided.value = [...news, ...this.decided.peek()];
     this.list.value = list;
+    if (news.length > 0) this.ended(news);
     this.#tell(list);
+  }
+
+  /** Reads what became of own drafts in the last day, before the page was opened, without what was dismissed. */
+  async #lately(signal?: AbortSignal): Promise<readonly Draft[]> {
+    const list = (await (await this.api.request("/drafts?state=all&limit=100", { signal })).json()) as readonly Draft[];
+    const since = this.api.now() - LATELY;
+    const dismissed = readDismissed();
+    return list.filter((d) => this.own(d) && Date.parse(d.decided ?? d.expires) > since && !dismissed.includes(d.id));
   }
 
   /** Calls for what is new to the user, was called to mind, or is about to lapse. */
@@ -99,12 +118,37 @@ export class Drafts {
 
   dismiss(d: Draft): void {
     this.decided.value = this.decided.peek().filter((x) => x.id !== d.id);
+    try {
+      localStorage.setItem(DISMISSED, JSON.stringify([d.id, ...readDismissed()].slice(0, 100)));
+    } catch {
+      // It is shown once more when the page is opened again.
+    }
   }
 }
 
+/** The outcomes that were dismissed on this device, the latest first. */
+function readDismissed(): readonly string[] {
+  try {
+    return JSON.parse(localStorage.getItem(DISMISSED) ?? "[]") as string[];
+  } catch {
+    return [];
+  }
+}
+
+/** What became of a draft, as a sentence. */
+export function outcomeOf(d: Draft): string {
+  if (d.state === "approved") return words.outcomeApproved({ who: apart(d.decided_by ?? "") });
+  return d.state === "refused" ? words.outcomeRefused({ who: apart(d.decided_by ?? ""), reason: d.reason ?? "" }) : words.outcomeLapsed;
+}
+
+/** Isolates a name from the direction of the words around it (UAX #9, FSI and PDI). */
+export const apart = (name: string): string => `\u2068${name}\u2069`;
+
 /** Watches what waits for the user of a page, until the signal is aborted. */
 export function watch(page: Page, over: AbortSignal): void {
-  const drafts = new Drafts(page.api, (news) => page.attention.call(news.map((d) => d.hazard_Name)));
+  const call = (news: readonly Draft[]) => page.attention.call(text.notice.waits({ n: news.length }), news.map((d) => d.hazard_Name));
+  const ended = ([first, ...more]: readonly Draft[]) => page.attention.call(first!.hazard_Name, [first!, ...more].map((d) => (more.length > 0 ? `${d.hazard_Name}: ${outcomeOf(d)}` : outcomeOf(d))));
+  const drafts = new Drafts(page.api, call, ended);
   page.editing.drafts.value = drafts;
   page.api.onDrafted = () => void drafts.read(over).catch(() => {}); // a later look reads it again
   over.addEventListener("abort", () => (page.editing.drafts.value = undefined));

@@ -10,7 +10,7 @@ import { usePage } from "../ui/context";
 import { Badge, DrillTag, Symbol } from "../ui/parts";
 import { text, words } from "../words";
 import { Changes, Dialog, explain, reachOf } from "./inputs";
-import { differences, type Draft } from "./pending";
+import { apart, differences, outcomeOf, type Draft } from "./pending";
 import "./edit.css";
 
 /** What waits; it has come when these parts are drawn. */
@@ -36,9 +36,6 @@ export function WaitingBar() {
     </section>
   );
 }
-
-/** Isolates a name from the direction of the words around it (UAX #9, FSI and PDI). */
-const apart = (name: string): string => `\u2068${name}\u2069`;
 
 const Title = ({ d }: { d: Draft }) => (
   <>
@@ -108,15 +105,10 @@ function Mine({ d }: { d: Draft }) {
 /** What became of an own draft. */
 function Outcome({ d }: { d: Draft }) {
   const drafts = useDrafts();
-  const what = d.state === "approved"
-    ? words.outcomeApproved({ who: apart(d.decided_by ?? "") })
-    : d.state === "refused"
-    ? words.outcomeRefused({ who: apart(d.decided_by ?? ""), reason: d.reason ?? "" })
-    : words.outcomeLapsed;
   return (
     <li class={`waiting-one ${d.state === "approved" ? "" : "waiting-mine"}`}>
       <p role="status">
-        <Title d={d} /> <span>{what}</span>
+        <Title d={d} /> <span>{outcomeOf(d)}</span>
       </p>
       <button type="button" class="small" onClick={() => drafts.dismiss(d)}>{text.notice.dismiss}</button>
     </li>

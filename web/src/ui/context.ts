@@ -102,7 +102,7 @@ export class Page {
     this.summaries = new Summaries(api);
     this.said = new Said(api);
     this.editing = new Editing(store);
-    this.attention = new Attention(store, (n) => this.open(n.hazard, { zoom: true }), () => this.editing.drafts.value?.toDecide.value.length ?? 0);
+    this.attention = new Attention(store, (n) => this.open(n.hazard, { zoom: true }), () => this.editing.drafts.value?.calls.value ?? 0);
     const dark = media("(prefers-color-scheme: dark)");
     this.reducedMotion = media("(prefers-reduced-motion: reduce)");
     this.narrow = media(NARROW);
