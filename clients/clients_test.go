@@ -368,30 +368,6 @@ func TestPython(t *testing.T) {
 	runOthers(t, w, "python", "python3", "-W", "error", "-B", "-m", "unittest", "discover", "-s", "tests", "-t", ".")
 }
 
-// pip makes a wheel of the client, and installs it from the file.
-func TestThePythonWheel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs pip")
-	}
-	const python = "/usr/bin/python3" // Debian's, for which it has packages of pip and wheel
-	if err := exec.CommandContext(t.Context(), python, "-c", "import setuptools, wheel, pip").Run(); err != nil {
-		t.Skip("python3-pip and python3-wheel are not installed")
-	}
-	dir := t.TempDir()
-	if err := os.CopyFS(dir+"/client", os.DirFS("python")); err != nil { // pip writes into it
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{
-		{"-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", dir, dir + "/client"},
-		{"-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", "--root-user-action=ignore", "--target", dir + "/installed", dir + "/hazardd-0.1.0-py3-none-any.whl"},
-		{"-c", "import sys; sys.path.insert(0, sys.argv[1]); import hazardd, importlib.metadata as m; assert hazardd.__file__.startswith(sys.argv[1]) and m.version('hazardd') == '0.1.0'; hazardd.Client('http://127.0.0.1')", dir + "/installed"},
-	} {
-		if out, err := exec.CommandContext(t.Context(), python, args...).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v\n%s", args, err, out)
-		}
-	}
-}
-
 func TestTypeScript(t *testing.T) {
 	w := others(t, "node")
 	runOthers(t, w, "typescript", "node", "--test", "test/")

@@ -147,7 +147,7 @@ func newSandbox(t *testing.T) *sandbox {
 		do("import", "--source", "nws", "--as-of", "2026-08-15T12:07:36Z", s.feed) // this leaves evidence
 	}
 	s.mail = mailServer(t)
-	s.held = s.holdReport(t, do)
+	s.held = heldReport(t, do)
 	do("org", "add", "RC", "--name", "Red Cross")
 	do("org", "add", "RED", "--name", "Red Crescent")
 	do("user", "add", "root", "--role", "admin", "--org", "2", "--password-stdin")
@@ -283,7 +283,7 @@ func (s *sandbox) run(t *testing.T, name, dir string, e *example) {
 		}
 	}
 	if strings.Contains(text, "my.yaml") {
-		s.writeScenario(t, dir)
+		writeScenario(t, dir)
 	}
 	if strings.Contains(text, dir+"/tls/key.pem") {
 		if err := errors.Join(os.Mkdir(filepath.Join(dir, "tls"), 0o700), os.WriteFile(filepath.Join(dir, "tls", "key.pem"), nil, 0o600)); err != nil {

@@ -61,8 +61,8 @@ func (mailbox) Data(r io.Reader) error {
 	return err
 }
 
-// holdReport imports a report of nws that is held, and returns its number.
-func (s *sandbox) holdReport(t *testing.T, do func(args ...string) string) string {
+// heldReport imports a report of nws that is held, and returns its number.
+func heldReport(t *testing.T, do func(args ...string) string) string {
 	t.Helper()
 	_, payload, found := strings.Cut(read(t, "cmd/hazardd/testdata/script/source.txtar"), "-- held.json --\n")
 	file := filepath.Join(t.TempDir(), "held.json")
@@ -78,7 +78,7 @@ func (s *sandbox) holdReport(t *testing.T, do func(args ...string) string) strin
 }
 
 // writeScenario writes a drill that is built in, with its files, to my.yaml in a folder.
-func (s *sandbox) writeScenario(t *testing.T, dir string) {
+func writeScenario(t *testing.T, dir string) {
 	t.Helper()
 	if err := errors.Join(os.CopyFS(dir, scenarios.Files), os.Rename(filepath.Join(dir, "earthquake-tsunami.yaml"), filepath.Join(dir, "my.yaml"))); err != nil {
 		t.Fatal(err)

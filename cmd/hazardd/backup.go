@@ -87,7 +87,7 @@ func (b *backupCmd) Run(ctx context.Context, c *console, g *globals) error {
 func (c *console) keep(ctx context.Context, s *store.Store, data string) error {
 	needed, err := app.KeysNeededBeside(ctx, s, data)
 	for _, k := range needed {
-		c.note("in it: %d %s, and not that key: keep %s apart from the backup. Without it these are told nothing after a restore.", k.Count, k.What, filepath.Join(data, k.File))
+		c.note("in it: %d %s, and not that key: keep %s apart from the backup. Without it these get no messages after a restore.", k.Count, k.What, filepath.Join(data, k.File))
 	}
 	return err
 }
@@ -97,7 +97,7 @@ func (c *console) bring(ctx context.Context, s *store.Store, data, database stri
 	needed, err := app.KeysNeededBeside(ctx, s, data)
 	for _, k := range needed {
 		if k.Missing > 0 {
-			c.note("in it: %d %s, and that key is not in %s: %s. Without it these are told nothing.", k.Count, k.What, data, k.Bring(data, database != ""))
+			c.note("in it: %d %s, and that key is not in %s: %s. Without it these get no messages.", k.Count, k.What, data, k.Bring(data, database != ""))
 		}
 	}
 	return err

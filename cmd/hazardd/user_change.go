@@ -103,12 +103,12 @@ func (u *userFactorCmd) Run(ctx context.Context, c *console, g *globals) error {
 			return err
 		}
 		if u.Remove {
-			if err := a.Accounts().RemoveFactor(ctx, consoleActor(), u.Name, c.instant()); err != nil {
+			if err := a.Factors().Remove(ctx, consoleActor(), u.Name, c.instant()); err != nil {
 				return knownUsers(err)
 			}
 			return printUser(c, a, u.Name, password{}, "logs in without a second factor")
 		}
-		setup, err := a.Accounts().AddFactor(ctx, consoleActor(), u.Name, c.instant())
+		setup, err := a.Factors().AddApp(ctx, consoleActor(), u.Name, c.instant())
 		if err != nil {
 			return knownUsers(err)
 		}

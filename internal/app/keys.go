@@ -20,7 +20,7 @@ type NeededKey struct {
 	Setting string // the flag that names it elsewhere
 	What    string // what needs it, for people
 	Count   int    // how many of these there are
-	Missing int    // how many of these are told nothing with the key at hand
+	Missing int    // how many of these get no messages with the key at hand
 }
 
 const pushKeyName = "webpush"
@@ -70,5 +70,5 @@ func (k *NeededKey) Bring(data string, common bool) string {
 
 // text says what does not work without the key, and what mends it.
 func (k *NeededKey) text(data string, common bool) string {
-	return fmt.Sprintf("the key %s is missing: told nothing are %d of the %d %s. Stop the server, and %s", k.Name, k.Missing, k.Count, k.What, k.Bring(data, common))
+	return fmt.Sprintf("the key %s is missing: %d of the %d %s, get no messages. Stop the server, and %s", k.Name, k.Missing, k.Count, k.What, k.Bring(data, common))
 }

@@ -49,12 +49,12 @@ func (s *Service) keepSession(ctx context.Context, id uuid.UUID, u *User, from O
 }
 
 // Sessions lists the stored and active sessions of a user, latest used first.
-func (s *Service) Sessions(ctx context.Context, user string, now hazard.Instant) ([]Login, error) {
-	kept, err := s.store.Sessions(ctx, user)
+func (a Accounts) Sessions(ctx context.Context, user string, now hazard.Instant) ([]Login, error) {
+	kept, err := a.s.store.Sessions(ctx, user)
 	if err != nil {
 		return nil, fmt.Errorf("sessions: %w", err)
 	}
-	u := s.current.Load().user(user)
+	u := a.s.current.Load().user(user)
 	logins := []Login{}
 	for _, k := range kept {
 		created := cmp.Or(k.Created, loginTime(k.ID)) // the previous release did not store it
@@ -72,8 +72,8 @@ func (s *Service) Sessions(ctx context.Context, user string, now hazard.Instant)
 
 // EndSession ends one of the actor's own sessions with all its tokens: on this node at once, on
 // others after their next reload. It returns hazard.ErrNotFound if the user has no such session.
-func (s *Service) EndSession(ctx context.Context, by Actor, id uuid.UUID, now hazard.Instant) error {
-	logins, err := s.Sessions(ctx, by.Name, now)
+func (a Accounts) EndSession(ctx context.Context, by Actor, id uuid.UUID, now hazard.Instant) error {
+	logins, err := a.Sessions(ctx, by.Name, now)
 	if err != nil {
 		return err
 	}
@@ -82,14 +82,14 @@ func (s *Service) EndSession(ctx context.Context, by Actor, id uuid.UUID, now ha
 		return fmt.Errorf("%w: session %s", hazard.ErrNotFound, id)
 	}
 	c := &Caller{Name: by.Name, sid: id, Expires: logins[i].Expires}
-	return s.revoke(ctx, c, by.did(ActionRevoke, by.Name, "session "+id.String(), now), now)
+	return a.s.revoke(ctx, c, by.did(ActionRevoke, by.Name, "session "+id.String(), now), now)
 }
 
 // ChangePassword changes the password of a user who knows the old one. It revokes all tokens except
 // the pair that it returns. Limits and errors are the same as for Authorize; *hazard.InvalidError
 // means that the new password is too weak or equal to the old one.
-func (s *Service) ChangePassword(ctx context.Context, user string, old, fresh Password, from Origin, now hazard.Instant) (Pair, error) {
-	if _, _, _, err := s.admit(ctx, user, old, from, now); err != nil {
+func (a Accounts) ChangePassword(ctx context.Context, user string, old, fresh Password, from Origin, now hazard.Instant) (Pair, error) {
+	if _, _, _, err := a.s.admit(ctx, user, old, from, now); err != nil {
 		return Pair{}, err
 	}
 	if old == fresh {
@@ -98,19 +98,19 @@ func (s *Service) ChangePassword(ctx context.Context, user string, old, fresh Pa
 		return Pair{}, bad.Err()
 	}
 	by := Actor{Name: user, Addr: from.Addr, Client: from.Client}
-	if err := s.setPassword(ctx, by, user, "new", fresh, 0, now); err != nil {
+	if err := a.s.setPassword(ctx, by, user, "new", fresh, 0, now); err != nil {
 		return Pair{}, err
 	}
-	p := s.current.Load()
+	p := a.s.current.Load()
 	u := p.user(user)
 	if u == nil {
 		return Pair{}, fmt.Errorf("%w: the user no longer has access", ErrDenied)
 	}
-	pair, session, err := s.issue(p, u, now)
+	pair, session, err := a.s.issue(p, u, now)
 	if err != nil {
 		return Pair{}, err
 	}
-	s.keepSession(ctx, session, u, from, expiry(now, s.cfg.RefreshLife), false, now)
-	pair.Device, err = s.deviceToken(p, u, Origin{}, now)
+	a.s.keepSession(ctx, session, u, from, expiry(now, a.s.cfg.RefreshLife), false, now)
+	pair.Device, err = a.s.deviceToken(p, u, Origin{}, now)
 	return pair, err
 }

@@ -132,9 +132,16 @@ func (u *User) setFactor(f Factor) {
 	}
 }
 
-// AddFactor gives a user an authenticator app at once, for an operator on the console. It replaces
+// Factors manages second factors. A change holds at once in the Service that it came from, and on
+// other nodes with their next Poll.
+type Factors struct{ s *Service }
+
+// Factors returns the second factors of the service.
+func (s *Service) Factors() Factors { return Factors{s} }
+
+// AddApp gives a user an authenticator app at once, for an operator on the console. It replaces
 // one that the user has, and the recovery codes.
-func (a Accounts) AddFactor(ctx context.Context, by Actor, name string, now hazard.Instant) (FactorSetup, error) {
+func (a Factors) AddApp(ctx context.Context, by Actor, name string, now hazard.Instant) (FactorSetup, error) {
 	setup, f, err := a.s.newFactor(name)
 	if err != nil {
 		return FactorSetup{}, err
@@ -144,32 +151,32 @@ func (a Accounts) AddFactor(ctx context.Context, by Actor, name string, now haza
 	return setup, a.s.setFactor(ctx, by, ActionFactor, name, f, now)
 }
 
-// BeginFactor makes a second factor for a user who knows the password. Logins ask for it after
-// ConfirmFactor.
-func (s *Service) BeginFactor(ctx context.Context, by Actor, p Password, from Origin, now hazard.Instant) (FactorSetup, error) {
-	_, u, _, err := s.admit(ctx, by.Name, p, from, now)
+// BeginApp makes a second factor for a user who knows the password. Logins ask for it after
+// ConfirmApp.
+func (a Factors) BeginApp(ctx context.Context, by Actor, p Password, from Origin, now hazard.Instant) (FactorSetup, error) {
+	_, u, _, err := a.s.admit(ctx, by.Name, p, from, now)
 	if err != nil {
 		return FactorSetup{}, err
 	}
 	if u.HasApp() {
 		return FactorSetup{}, fmt.Errorf("%w: there is an authenticator app; remove it before adding another", hazard.ErrConflict)
 	}
-	setup, f, err := s.newFactor(by.Name)
+	setup, f, err := a.s.newFactor(by.Name)
 	if err != nil {
 		return FactorSetup{}, err
 	}
-	return setup, s.setFactor(ctx, by, ActionFactorBegun, by.Name, f, now)
+	return setup, a.s.setFactor(ctx, by, ActionFactorBegun, by.Name, f, now)
 }
 
-// ConfirmFactor puts the factor of BeginFactor into force by its first code, and returns the
+// ConfirmApp puts the factor of BeginApp into force by its first code, and returns the
 // recovery codes if the user had none.
-func (s *Service) ConfirmFactor(ctx context.Context, by Actor, code string, from Origin, now hazard.Instant) ([]string, error) {
-	u := s.current.Load().user(by.Name)
+func (a Factors) ConfirmApp(ctx context.Context, by Actor, code string, from Origin, now hazard.Instant) ([]string, error) {
+	u := a.s.current.Load().user(by.Name)
 	if u == nil || u.Factor == nil || u.Factor.Sealed == "" || u.HasApp() {
 		return nil, fmt.Errorf("%w: no second factor waits for its first code; begin with the password", hazard.ErrConflict)
 	}
 	var codes []string
-	err := s.useCode(ctx, s.attempt(by.Name, from, now), u, code, by.did(ActionFactor, by.Name, "", now), func(f *Factor) {
+	err := a.s.useCode(ctx, a.s.attempt(by.Name, from, now), u, code, by.did(ActionFactor, by.Name, "", now), func(f *Factor) {
 		f.Added = now
 		if codes = nil; len(f.Codes) == 0 {
 			codes, f.Codes = newCodes(by.Name)
@@ -178,9 +185,9 @@ func (s *Service) ConfirmFactor(ctx context.Context, by Actor, code string, from
 	return codes, err
 }
 
-// DropFactor removes the caller's authenticator app, by a code or the answer of a passkey.
-func (s *Service) DropFactor(ctx context.Context, by Actor, code string, from Origin, now hazard.Instant) error {
-	p := s.current.Load()
+// DropApp removes the caller's authenticator app, by a code or the answer of a passkey.
+func (a Factors) DropApp(ctx context.Context, by Actor, code string, from Origin, now hazard.Instant) error {
+	p := a.s.current.Load()
 	u := p.user(by.Name)
 	if u == nil || !u.HasApp() {
 		return fmt.Errorf("%w: there is no authenticator app", hazard.ErrConflict)
@@ -188,23 +195,23 @@ func (s *Service) DropFactor(ctx context.Context, by Actor, code string, from Or
 	if slices.Contains(p.factorRoles, u.Role) && len(u.Passkeys()) == 0 {
 		return fmt.Errorf("%w: your role needs a second factor on this server", hazard.ErrForbidden)
 	}
-	if err := s.proveBy(ctx, s.attempt(by.Name, from, now), u, code, by.did(ActionFactorUsed, by.Name, "to remove the app", now)); err != nil {
+	if err := a.s.proveBy(ctx, a.s.attempt(by.Name, from, now), u, code, by.did(ActionFactorUsed, by.Name, "to remove the app", now)); err != nil {
 		return err
 	}
-	return s.changeFactor(ctx, by, ActionFactorRemove, "TOTP", now, func(f *Factor) error {
+	return a.s.changeFactor(ctx, by, ActionFactorRemove, "TOTP", now, func(f *Factor) error {
 		f.Sealed, f.Added, f.Last = "", 0, 0
 		return nil
 	})
 }
 
-// RemoveFactor removes the second factor of a user who lost it, with all passkeys. It may return hazard.ErrNotFound.
-func (a Accounts) RemoveFactor(ctx context.Context, by Actor, name string, now hazard.Instant) error {
+// Remove removes the second factor of a user who lost it, with all passkeys. It may return hazard.ErrNotFound.
+func (a Factors) Remove(ctx context.Context, by Actor, name string, now hazard.Instant) error {
 	return a.s.update(ctx, by, ActionFactorRemove, name, "", now, func(u *User) { u.Factor = nil })
 }
 
-// RequireFactor sets the roles that need a second factor besides those of the configuration, for an
+// Require sets the roles that need a second factor besides those of the configuration, for an
 // admin, who must have one if it is about admins. Errors: *hazard.InvalidError, hazard.ErrConflict.
-func (a Accounts) RequireFactor(ctx context.Context, by Actor, roles []Role, now hazard.Instant) error {
+func (a Factors) Require(ctx context.Context, by Actor, roles []Role, now hazard.Instant) error {
 	var bad hazard.InvalidError
 	for i, r := range roles {
 		if !r.Known() {
@@ -230,15 +237,15 @@ func (a Accounts) RequireFactor(ctx context.Context, by Actor, roles []Role, now
 	return nil
 }
 
-// NeedsFactor reports whether the role of a user needs a second factor, which OpenID providers ask
+// Needed reports whether the role of a user needs a second factor, which OpenID providers ask
 // their users for.
-func (a Accounts) NeedsFactor(u *User) bool {
+func (a Factors) Needed(u *User) bool {
 	return u.Subject == "" && slices.Contains(a.s.current.Load().factorRoles, u.Role)
 }
 
-// FactorRoles returns the roles that need a second factor, and those of them that the configuration
+// Roles returns the roles that need a second factor, and those of them that the configuration
 // names, which an admin cannot change.
-func (a Accounts) FactorRoles() (all, configured []Role) {
+func (a Factors) Roles() (all, configured []Role) {
 	return a.s.current.Load().factorRoles, a.s.cfg.FactorRoles
 }
 
@@ -272,8 +279,11 @@ func (s *Service) newFactor(name string) (FactorSetup, *Factor, error) {
 	return FactorSetup{Secret: text, URI: uri.String()}, &Factor{Sealed: base64.StdEncoding.EncodeToString(seal.Seal(nil, nil, secret[:], []byte(name)))}, nil
 }
 
-// factorSeed returns the secret from which the keys of second factors are derived.
+// factorSeed returns the secret from which the keys of second factors are derived. It is read once.
 func (s *Service) factorSeed() ([]byte, error) {
+	if seed := s.seed.Load(); seed != nil {
+		return *seed, nil
+	}
 	if s.cfg.FactorSeed == nil {
 		return nil, fmt.Errorf("%w: this server has no key for second factors", hazard.ErrConflict)
 	}
@@ -281,6 +291,7 @@ func (s *Service) factorSeed() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: the key of second factors: %w", hazard.ErrConflict, err)
 	}
+	s.seed.Store(&seed)
 	return seed, nil
 }
 

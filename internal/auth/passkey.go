@@ -100,15 +100,15 @@ func relyingParty(address string) (rp *webauthn.WebAuthn, why string) {
 }
 
 // PasskeysOff returns why there are no passkeys on this server, or "".
-func (s *Service) PasskeysOff() string {
-	if _, err := s.challengeKey(); err != nil {
+func (a Factors) PasskeysOff() string {
+	if _, err := a.s.factorSeed(); err != nil {
 		return err.Error()
 	}
-	return s.rpOff
+	return a.s.rpOff
 }
 
 func (s *Service) passkeys() (*webauthn.WebAuthn, error) {
-	if why := s.PasskeysOff(); why != "" {
+	if why := s.Factors().PasskeysOff(); why != "" {
 		return nil, fmt.Errorf("%w: %s", hazard.ErrConflict, why)
 	}
 	return s.rp, nil
@@ -204,19 +204,19 @@ func (o owner) WebAuthnCredentials() (list []webauthn.Credential) {
 
 // BeginPasskey returns the options for navigator.credentials.create, as JSON, for a user who knows
 // the password. Errors are those of Authorize; hazard.ErrConflict says why there can be none.
-func (s *Service) BeginPasskey(ctx context.Context, by Actor, p Password, from Origin, now hazard.Instant) ([]byte, error) {
-	rp, err := s.passkeys()
+func (a Factors) BeginPasskey(ctx context.Context, by Actor, p Password, from Origin, now hazard.Instant) ([]byte, error) {
+	rp, err := a.s.passkeys()
 	if err != nil {
 		return nil, err
 	}
-	_, u, _, err := s.admit(ctx, by.Name, p, from, now)
+	_, u, _, err := a.s.admit(ctx, by.Name, p, from, now)
 	if err != nil {
 		return nil, err
 	}
 	if len(u.Passkeys()) >= maxPasskeys {
 		return nil, fmt.Errorf("%w: there are %d passkeys already; remove one first", hazard.ErrConflict, maxPasskeys)
 	}
-	o, err := s.owner(u)
+	o, err := a.s.owner(u)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +228,7 @@ func (s *Service) BeginPasskey(ctx context.Context, by Actor, p Password, from O
 	if err != nil {
 		return nil, fmt.Errorf("begin a passkey: %w", err)
 	}
-	if options.Response.Challenge, err = s.challenge(toRegister, u.Name, now); err != nil {
+	if options.Response.Challenge, err = a.s.challenge(toRegister, u.Name, now); err != nil {
 		return nil, err
 	}
 	return json.Marshal(options.Response)
@@ -237,8 +237,8 @@ func (s *Service) BeginPasskey(ctx context.Context, by Actor, p Password, from O
 // AddPasskey adds the passkey that the browser made for the options of BeginPasskey. It returns its
 // name in addresses, and recovery codes if the user had none. *hazard.InvalidError says what is
 // wrong with the answer.
-func (s *Service) AddPasskey(ctx context.Context, by Actor, answer []byte, name string, now hazard.Instant) (ref string, codes []string, err error) {
-	rp, err := s.passkeys()
+func (a Factors) AddPasskey(ctx context.Context, by Actor, answer []byte, name string, now hazard.Instant) (ref string, codes []string, err error) {
+	rp, err := a.s.passkeys()
 	if err != nil {
 		return "", nil, err
 	}
@@ -247,20 +247,20 @@ func (s *Service) AddPasskey(ctx context.Context, by Actor, answer []byte, name 
 	if bad.Err() != nil {
 		return "", nil, bad.Err()
 	}
-	u := s.current.Load().user(by.Name)
+	u := a.s.current.Load().user(by.Name)
 	if u == nil || u.Subject != "" {
 		return "", nil, fmt.Errorf("%w: only local accounts have passkeys here", hazard.ErrConflict)
 	}
-	made, err := s.registered(ctx, rp, u, answer, now)
+	made, err := a.s.registered(ctx, rp, u, answer, now)
 	if err != nil {
 		bad.Add("credential", "is not accepted: %s", reason(err))
 		return "", nil, bad.Err()
 	}
-	if s.current.Load().passkeyOwner(made.ID) != nil {
+	if a.s.current.Load().passkeyOwner(made.ID) != nil {
 		return "", nil, fmt.Errorf("%w: this passkey is registered already", hazard.ErrConflict)
 	}
 	made.Name, made.Added = name, now
-	err = s.changeFactor(ctx, by, ActionPasskey, name, now, func(f *Factor) error {
+	err = a.s.changeFactor(ctx, by, ActionPasskey, name, now, func(f *Factor) error {
 		if len(f.Passkeys) >= maxPasskeys || slices.ContainsFunc(f.Passkeys, func(p Passkey) bool { return bytes.Equal(p.ID, made.ID) }) {
 			return fmt.Errorf("%w: this passkey is registered already, or there are %d", hazard.ErrConflict, maxPasskeys)
 		}
@@ -316,12 +316,12 @@ func checkPasskeyName(bad *hazard.InvalidError, name string) {
 }
 
 // RenamePasskey names one of the actor's passkeys anew.
-func (s *Service) RenamePasskey(ctx context.Context, by Actor, ref, name string, now hazard.Instant) error {
+func (a Factors) RenamePasskey(ctx context.Context, by Actor, ref, name string, now hazard.Instant) error {
 	var bad hazard.InvalidError
 	if checkPasskeyName(&bad, name); bad.Err() != nil {
 		return bad.Err()
 	}
-	return s.changeFactor(ctx, by, ActionPasskeyRename, name, now, func(f *Factor) error {
+	return a.s.changeFactor(ctx, by, ActionPasskeyRename, name, now, func(f *Factor) error {
 		i := f.passkey(ref)
 		if i < 0 {
 			return fmt.Errorf("%w: passkey %s", hazard.ErrNotFound, ref)
@@ -334,13 +334,13 @@ func (s *Service) RenamePasskey(ctx context.Context, by Actor, ref, name string,
 
 // DropPasskey removes one of the actor's passkeys, for who knows the password and has a second
 // factor. Errors are those of Authorize; hazard.ErrForbidden means that the role needs the last one.
-func (s *Service) DropPasskey(ctx context.Context, by Actor, ref string, p Password, from Origin, now hazard.Instant) error {
-	picture, u, _, err := s.admit(ctx, by.Name, p, from, now)
+func (a Factors) DropPasskey(ctx context.Context, by Actor, ref string, p Password, from Origin, now hazard.Instant) error {
+	picture, u, _, err := a.s.admit(ctx, by.Name, p, from, now)
 	if err != nil {
 		return err
 	}
 	required := slices.Contains(picture.factorRoles, u.Role)
-	return s.changeFactor(ctx, by, ActionPasskeyRemove, ref, now, func(f *Factor) error {
+	return a.s.changeFactor(ctx, by, ActionPasskeyRemove, ref, now, func(f *Factor) error {
 		i := f.passkey(ref)
 		if i < 0 {
 			return fmt.Errorf("%w: passkey %s", hazard.ErrNotFound, ref)
@@ -354,11 +354,11 @@ func (s *Service) DropPasskey(ctx context.Context, by Actor, ref string, p Passw
 }
 
 // NewCodes replaces the actor's recovery codes. Errors are those of Authorize.
-func (s *Service) NewCodes(ctx context.Context, by Actor, p Password, from Origin, now hazard.Instant) (codes []string, err error) {
-	if _, _, _, err := s.admit(ctx, by.Name, p, from, now); err != nil {
+func (a Factors) NewCodes(ctx context.Context, by Actor, p Password, from Origin, now hazard.Instant) (codes []string, err error) {
+	if _, _, _, err := a.s.admit(ctx, by.Name, p, from, now); err != nil {
 		return nil, err
 	}
-	err = s.changeFactor(ctx, by, ActionCodes, "", now, func(f *Factor) error {
+	err = a.s.changeFactor(ctx, by, ActionCodes, "", now, func(f *Factor) error {
 		if !f.counts() {
 			return fmt.Errorf("%w: there is no second factor whose codes these would be", hazard.ErrConflict)
 		}
@@ -402,8 +402,8 @@ func (p *picture) passkeyOwner(id []byte) *User {
 }
 
 // PasskeyOptions returns the options for navigator.credentials.get, as JSON. They name no user.
-func (s *Service) PasskeyOptions(now hazard.Instant) ([]byte, error) {
-	rp, err := s.passkeys()
+func (a Factors) PasskeyOptions(now hazard.Instant) ([]byte, error) {
+	rp, err := a.s.passkeys()
 	if err != nil {
 		return nil, err
 	}
@@ -411,7 +411,7 @@ func (s *Service) PasskeyOptions(now hazard.Instant) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("begin a login by passkey: %w", err)
 	}
-	if options.Response.Challenge, err = s.challenge(toLogIn, "", now); err != nil {
+	if options.Response.Challenge, err = a.s.challenge(toLogIn, "", now); err != nil {
 		return nil, err
 	}
 	return json.Marshal(options.Response)
@@ -419,15 +419,15 @@ func (s *Service) PasskeyOptions(now hazard.Instant) ([]byte, error) {
 
 // AuthorizePasskey returns a pair of tokens for the answer of navigator.credentials.get. ErrDenied
 // means that it was not accepted; the audit trail says why.
-func (s *Service) AuthorizePasskey(ctx context.Context, answer string, from Origin, now hazard.Instant) (Pair, error) {
-	if _, err := s.passkeys(); err != nil {
+func (a Factors) AuthorizePasskey(ctx context.Context, answer string, from Origin, now hazard.Instant) (Pair, error) {
+	if _, err := a.s.passkeys(); err != nil {
 		return Pair{}, err
 	}
-	pair, err := s.logInByPasskey(ctx, answer, from, now)
+	pair, err := a.s.logInByPasskey(ctx, answer, from, now)
 	if errors.Is(err, ErrFactor) {
 		err = ErrDenied
 	}
-	s.logins.WithLabelValues(result(err)).Inc()
+	a.s.logins.WithLabelValues(result(err)).Inc()
 	return pair, err
 }
 

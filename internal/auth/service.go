@@ -72,6 +72,7 @@ type Service struct {
 	refusals  map[string]*bucket // refusals with an audit row, by user; guarded by mu
 	logins    *prometheus.CounterVec
 	uses      uses
+	seed      atomic.Pointer[[]byte] // of Config.FactorSeed, once it was read
 	rp        *webauthn.WebAuthn // nil: no passkeys
 	rpOff     string             // why
 }

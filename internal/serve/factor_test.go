@@ -136,7 +136,7 @@ func TestASecondFactorIsAskedForAndUsedOnce(t *testing.T) {
 
 func TestCodesCannotBeGuessed(t *testing.T) {
 	s := start(t)
-	made, err := s.Auth.Accounts().AddFactor(t.Context(), actor, "red", s.Now())
+	made, err := s.Auth.Factors().AddApp(t.Context(), actor, "red", s.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func (a *Accounts) changePassword(w http.ResponseWriter, r *http.Request, who *a
 	}
 	from := a.Origin(r)
 	from.Code = fields[2]
-	pair, err := a.Auth.ChangePassword(r.Context(), who.Name, auth.Password(fields[0]), auth.Password(fields[1]), from, a.Now())
+	pair, err := a.Auth.Accounts().ChangePassword(r.Context(), who.Name, auth.Password(fields[0]), auth.Password(fields[1]), from, a.Now())
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ type accountSession struct {
 
 // sessions lists the caller's active logins.
 func (a *Accounts) sessions(r *http.Request, who *auth.Caller) ([]accountSession, error) {
-	logins, err := a.Auth.Sessions(r.Context(), who.Name, a.Now())
+	logins, err := a.Auth.Accounts().Sessions(r.Context(), who.Name, a.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (a *Accounts) endUserSession(r *http.Request, who *auth.Caller) error {
 	if err != nil {
 		return route.BadParameter("session-id", "%.60q is not the id of a session, as GET /account/sessions lists it", r.PathValue("session"))
 	}
-	return a.Auth.EndSession(r.Context(), a.Actor(r, who), id, a.Now())
+	return a.Auth.Accounts().EndSession(r.Context(), a.Actor(r, who), id, a.Now())
 }
 
 // The number of rows on a page of the audit trail.

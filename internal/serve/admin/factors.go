@@ -78,7 +78,7 @@ func (a *Accounts) setFactor(r *http.Request, who *auth.Caller, body factorStep)
 		err = a.passkeyStep(r, by, from, body, &state)
 	case "recovery":
 		state.State = "active"
-		state.Recovery, err = a.Auth.NewCodes(r.Context(), by, body.Password, from, now)
+		state.Recovery, err = a.Auth.Factors().NewCodes(r.Context(), by, body.Password, from, now)
 	default:
 		err = a.appStep(r, by, from, body, &state)
 	}
@@ -89,9 +89,9 @@ func (a *Accounts) appStep(r *http.Request, by auth.Actor, from auth.Origin, bod
 	switch {
 	case body.Remove:
 		state.State = "none"
-		return a.Auth.DropFactor(r.Context(), by, body.Code, from, a.Now())
+		return a.Auth.Factors().DropApp(r.Context(), by, body.Code, from, a.Now())
 	case body.Password != "":
-		setup, err := a.Auth.BeginFactor(r.Context(), by, body.Password, from, a.Now())
+		setup, err := a.Auth.Factors().BeginApp(r.Context(), by, body.Password, from, a.Now())
 		if err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func (a *Accounts) appStep(r *http.Request, by auth.Actor, from auth.Origin, bod
 		return nil
 	}
 	state.State = "active"
-	state.Recovery, err = a.Auth.ConfirmFactor(r.Context(), by, body.Code, from, a.Now())
+	state.Recovery, err = a.Auth.Factors().ConfirmApp(r.Context(), by, body.Code, from, a.Now())
 	return err
 }
 
@@ -107,14 +107,14 @@ func (a *Accounts) passkeyStep(r *http.Request, by auth.Actor, from auth.Origin,
 	switch {
 	case body.Remove:
 		state.State = "none"
-		return a.Auth.DropPasskey(r.Context(), by, body.ID, body.Password, from, a.Now())
+		return a.Auth.Factors().DropPasskey(r.Context(), by, body.ID, body.Password, from, a.Now())
 	case len(body.Credential) == 0:
 		state.State = "pending"
-		state.PublicKey, err = a.Auth.BeginPasskey(r.Context(), by, body.Password, from, a.Now())
+		state.PublicKey, err = a.Auth.Factors().BeginPasskey(r.Context(), by, body.Password, from, a.Now())
 		return err
 	}
 	state.State = "active"
-	state.ID, state.Recovery, err = a.Auth.AddPasskey(r.Context(), by, body.Credential, body.Name, a.Now())
+	state.ID, state.Recovery, err = a.Auth.Factors().AddPasskey(r.Context(), by, body.Credential, body.Name, a.Now())
 	return err
 }
 
@@ -140,7 +140,7 @@ func (a *Accounts) factors(_ *http.Request, who *auth.Caller) (factors, error) {
 	if err != nil {
 		return factors{}, err
 	}
-	own := factors{Passkeys: []passkey{}, Off: a.Auth.PasskeysOff(), Required: a.Auth.Accounts().NeedsFactor(&u)}
+	own := factors{Passkeys: []passkey{}, Off: a.Auth.Factors().PasskeysOff(), Required: a.Auth.Factors().Needed(&u)}
 	if u.HasApp() {
 		own.Added = auth.Moment(u.Factor.Added)
 	}
@@ -164,7 +164,7 @@ type passkeyName struct {
 // renamePasskey names a passkey of the caller anew.
 func (a *Accounts) renamePasskey(r *http.Request, who *auth.Caller, body passkeyName) (renamed passkey, address string, err error) {
 	ref := r.PathValue("passkey")
-	if err := a.Auth.RenamePasskey(r.Context(), a.Actor(r, who), ref, body.Name, a.Now()); err != nil {
+	if err := a.Auth.Factors().RenamePasskey(r.Context(), a.Actor(r, who), ref, body.Name, a.Now()); err != nil {
 		return passkey{}, "", err
 	}
 	u, err := a.Auth.Accounts().User(who.Name)
@@ -185,7 +185,7 @@ type requiredFactors struct {
 // requiredFactors serves which roles need a second factor, and who has none.
 func (a *Accounts) requiredFactors(*http.Request, *auth.Caller) (requiredFactors, error) {
 	accounts := a.Auth.Accounts()
-	all, configured := accounts.FactorRoles()
+	all, configured := a.Auth.Factors().Roles()
 	out := requiredFactors{append([]auth.Role{}, all...), append([]auth.Role{}, configured...), []string{}}
 	for _, u := range accounts.Users() {
 		if u.Subject == "" && !u.Disabled && !u.HasFactor() {
@@ -206,7 +206,7 @@ func (a *Accounts) requireFactors(r *http.Request, who *auth.Caller, body factor
 		bad.Add("required", "missing: expected a list of roles, which may be empty")
 		return out, "", bad.Err()
 	}
-	if err := a.Auth.Accounts().RequireFactor(r.Context(), a.Actor(r, who), *body.Required, a.Now()); err != nil {
+	if err := a.Auth.Factors().Require(r.Context(), a.Actor(r, who), *body.Required, a.Now()); err != nil {
 		return out, "", err
 	}
 	out, err = a.requiredFactors(r, who)
@@ -218,7 +218,7 @@ func (a *Accounts) passkeyOptions(w http.ResponseWriter, r *http.Request) error 
 	if err := route.NoQuery(r); err != nil {
 		return err
 	}
-	options, err := a.Auth.PasskeyOptions(a.Now())
+	options, err := a.Auth.Factors().PasskeyOptions(a.Now())
 	if err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func (a *Accounts) passkeyLogin(w http.ResponseWriter, r *http.Request) error {
 		bad.Add("credential", "expected the answer of navigator.credentials.get, as an object")
 		return bad.Err()
 	}
-	pair, err := a.Auth.AuthorizePasskey(r.Context(), string(body.Credential), a.Origin(r), a.Now())
+	pair, err := a.Auth.Factors().AuthorizePasskey(r.Context(), string(body.Credential), a.Origin(r), a.Now())
 	if err != nil {
 		return fmt.Errorf("passkey: %w", err)
 	}

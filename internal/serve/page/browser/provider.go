@@ -77,7 +77,7 @@ func (a *Login) loginMethods(w http.ResponseWriter, r *http.Request) error {
 		Password bool      `json:"password"`
 		Passkeys bool      `json:"passkeys"`
 		Provider *provider `json:"provider"`
-	}{Password: true, Passkeys: a.Auth.PasskeysOff() == ""}
+	}{Password: true, Passkeys: a.Auth.Factors().PasskeysOff() == ""}
 	if a.Provider != nil {
 		methods.Provider = &provider{a.ProviderTitle, a.BaseURL + "/login/provider"}
 	}
