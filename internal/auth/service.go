@@ -73,8 +73,8 @@ type Service struct {
 	logins    *prometheus.CounterVec
 	uses      uses
 	seed      atomic.Pointer[[]byte] // of Config.FactorSeed, once it was read
-	rp        *webauthn.WebAuthn // nil: no passkeys
-	rpOff     string             // why
+	rp        *webauthn.WebAuthn     // nil: no passkeys
+	rpOff     string                 // why
 }
 
 // picture is an immutable snapshot of users, organizations, keys and revocations.
