@@ -1,5 +1,3 @@
-// Package deploy_test tests the files of this folder against the real programs: nginx runs in front
-// of nodes, systemd reads the unit, and every setting, port and path in a file is the program's.
 package deploy_test
 
 import (
