@@ -14,6 +14,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // kept are geometries by digest.
@@ -112,7 +113,7 @@ func classAt(layers map[string][]feature, x, y float64) uint8 {
 
 // TestDangerWithinAPixel compares the surface at random places of tiles with the areas of hazards.
 func TestDangerWithinAPixel(t *testing.T) {
-	w := randomWorld(t, 2000, 7)
+	w := randomWorld(t, test.Rounds(2000, 400), 7)
 	d := New(w.kept)
 	s, err := d.Surface(t.Context(), slices.Values(w.hazards), nil)
 	if err != nil {

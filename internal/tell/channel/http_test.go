@@ -188,7 +188,7 @@ func TestEachReadyTemplateSpeaksTheLanguageOfItsService(t *testing.T) {
 func TestHostileTextsStayTextInEachTemplate(t *testing.T) {
 	s := newShop(t)
 	w := s.all(t)
-	for _, evil := range []string{"\"}, {\"x\": \"", "x\r\nX-Evil: 1", "<script>*bold* [a](https://evil.example) <!channel> @everyone", "{{.Secret}} {{json .}}", "\u202e\u2066\x00\xff", strings.Repeat("水 ", 300_000), "&To=+1555&Body=x"} {
+	for _, evil := range []string{"\"}, {\"x\": \"", "x\r\nX-Evil: 1", "<script>*bold* [a](https://evil.example) <!channel> @everyone", "{{.Secret}} {{json .}}", "\u202e\u2066\x00\xff", strings.Repeat("水 ", 30_000), "&To=+1555&Body=x"} {
 		n := warning(func(n *message.Notice, h *hazard.Hazard) {
 			n.ID, n.Name, n.Items[0].Place, n.Items[0].Link = evil, evil, evil, "https://example.org/"+evil
 			h.Name, h.Description, h.Texts[0].Instruction, h.Texts[0].Sender = evil, evil, evil, evil

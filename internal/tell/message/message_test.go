@@ -231,7 +231,7 @@ func TestAMessageIsInTheReadersLanguage(t *testing.T) {
 
 // hostile are texts that try to break out of their context.
 var hostile = []string{"\r\nBcc: all@example.org\r\n\r\nbody", "<script>alert(1)</script><img src=x onerror=alert(1)>", "\u202egnikcart\u2066x\u2069\u2069\u2069", "}} {{.Secret}} ${HOME}",
-	"a\x00b\x1b[31m\u0007", strings.Repeat("A very long word ", 60_000), "\xff\xfe broken", "\"quoted\\\" \\n", "--\n.\n\nQUIT\n"}
+	"a\x00b\x1b[31m\u0007", strings.Repeat("A very long word ", 15_000), "\xff\xfe broken", "\"quoted\\\" \\n", "--\n.\n\nQUIT\n"}
 
 func TestHostileTextsStayText(t *testing.T) {
 	for _, evil := range hostile {
@@ -265,7 +265,8 @@ func checkHostile(t *testing.T, evil, lang string, kind Kind) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	oneLine := map[string]string{"subject": m.Subject, "short": n.Line(160), "title": n.Push().Title}
+	short, push := n.Line(160), n.Push()
+	oneLine := map[string]string{"subject": m.Subject, "short": short, "title": push.Title}
 	for form, text := range oneLine {
 		if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }) {
 			t.Errorf("%s has more than a line: %.200q", form, text)
@@ -274,11 +275,11 @@ func checkHostile(t *testing.T, evil, lang string, kind Kind) {
 			t.Errorf("%s has %d characters", form, utf8.RuneCountInString(text))
 		}
 	}
-	p, err := json.Marshal(n.Push())
+	p, err := json.Marshal(push)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for form, text := range map[string]string{"subject": m.Subject, "text": m.Text, "HTML": m.HTML, "short": n.Line(160), "push": string(p)} {
+	for form, text := range map[string]string{"subject": m.Subject, "text": m.Text, "HTML": m.HTML, "short": short, "push": string(p)} {
 		if !utf8.ValidString(text) {
 			t.Errorf("%s is no UTF-8", form)
 		}

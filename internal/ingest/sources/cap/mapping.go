@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -24,15 +25,18 @@ var anything = map[string]bool{"gefahreninformation": true, "gefahrenmitteilung"
 
 // allClear are words of events that say that a danger is over, or that there is no danger. They
 // come from profiles, and from centers that send an Update instead of a Cancel.
-var allClear, _ = compile([]nameRow{{words: []wordRow{
-	{"all clear*|cancellation*|cancelled|canceled|termination|no warning*|no alert*|no advisory|no advisories|*entwarnung*|warnung aufgehoben|aufhebung*|fin d alerte*|levée de*|cancelación*|cancelamento*|cessato allarme*|revoca|*解除*|*取消*|*해제*", profiles + "; tsunami.gov; BBK; " + eastAsia},
-}}})
+var allClear = sync.OnceValue(func() []pattern {
+	all, _ := compile([]nameRow{{words: []wordRow{
+		{"all clear*|cancellation*|cancelled|canceled|termination|no warning*|no alert*|no advisory|no advisories|*entwarnung*|warnung aufgehoben|aufhebung*|fin d alerte*|levée de*|cancelación*|cancelamento*|cessato allarme*|revoca|*解除*|*取消*|*해제*", profiles + "; tsunami.gov; BBK; " + eastAsia},
+	}}})
+	return all
+})
 
 // Over reports whether the words, times or certainty of an info block mean that the event is over.
 // Past alone does not mean that: GDACS uses it for every earthquake.
 func (in *Info) Over(update bool) bool {
 	text := " " + normal(in.Event) + " "
-	return slices.ContainsFunc(allClear, func(p pattern) bool { return strings.Contains(text, p.text) }) ||
+	return slices.ContainsFunc(allClear(), func(p pattern) bool { return strings.Contains(text, p.text) }) ||
 		update && is(in.Urgency, "Past") && is(in.Certainty, "Unlikely")
 }
 

@@ -2,6 +2,7 @@ package cap
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
@@ -218,8 +219,8 @@ var names = []nameRow{
 
 // patterns are the words of names to search for: first as written, then without accents, for texts
 // in capitals or typed without accents. Vietnamese is only searched for as written, because accents
-// distinguish its words.
-var patterns, plainPatterns = compile(names)
+// distinguish its words. They are made once they are searched for: most commands read no alert.
+var patterns = sync.OnceValues(func() (exact, plain []pattern) { return compile(names) })
 
 type pattern struct {
 	kind
@@ -267,13 +268,14 @@ func named(event string) (kind, bool) {
 	if text == "  " {
 		return kind{}, false
 	}
-	for _, p := range patterns {
+	exact, plain := patterns()
+	for _, p := range exact {
 		if strings.Contains(text, p.text) {
 			return p.kind, true
 		}
 	}
 	text = withoutAccents(text)
-	for _, p := range plainPatterns {
+	for _, p := range plain {
 		if strings.Contains(text, p.text) {
 			return p.kind, true
 		}

@@ -178,10 +178,7 @@ func TestTruncatedAnywhereNothingBeforeIsLost(t *testing.T) {
 			ends = append(ends, int(dec.InputOffset()))
 		}
 	}
-	step := 64 << 10
-	if testing.Short() {
-		step = 256 << 10
-	}
+	step := test.Rounds(64<<10, 256<<10)
 	var cuts []int
 	for n := step; n < len(payload); n += step {
 		cuts = append(cuts, n)
