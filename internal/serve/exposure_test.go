@@ -290,3 +290,44 @@ func TestArrivalsOfAStorm(t *testing.T) {
 	}
 	t.Errorf("arrivals %+v, want New Orleans", got.Arrivals)
 }
+
+// A tsunami's exposure has the coasts with the times of its waves; an earthquake's the towns that it
+// shook, estimated if no source drew contours.
+func TestArrivalsOfAWaveAndShakingOfTowns(t *testing.T) {
+	s := start(t)
+	at := hazard.At(time.Now()).Add(time.Hour)
+	wave := quake("t1", 1)
+	wave.Type = hazard.Tsunami
+	coast := func(label string, at hazard.Instant, forecast bool) hazard.Shape {
+		return hazard.Shape{Role: hazard.CoastShape, From: at, To: at, Forecast: forecast, Label: label, Geometry: `{"type":"Point","coordinates":[141.9,39.6]}`}
+	}
+	quake := quake("q1", 1)
+	quake.Point = &hazard.Point{Lon: 28.2, Lat: 40.8}
+	quake.Measurements = []hazard.Measurement{{Name: hazard.Depth, Value: 10}, {Name: hazard.Magnitude, Value: 6.2}}
+	s.takeIn("usgs", source.Batch{Reports: []hazard.Report{quake, wave}, Read: 2, Drawings: []source.Drawing{
+		{Key: "t1", Part: "arrivals", Version: 1, Shapes: []hazard.Shape{coast("Miyako, 3 m", at, true), coast("Ofunato, measured 0.2 m", at.Add(-90*time.Minute), false)}}}})
+	type shaken struct {
+		Town, Text string
+		Intensity  float64
+		Estimated  bool
+	}
+	type told struct {
+		Arrivals []struct {
+			By, Coast string
+			Observed  bool
+		}
+		Shaking []shaken
+	}
+	read := func(key string) (got told) {
+		s.do("reader", http.MethodGet, "/hazards/"+hazard.EventUUID("usgs", key).String()+"/exposure?lang=de", nil).JSON(t, &got)
+		return got
+	}
+	if got := read("t1"); len(got.Arrivals) != 2 || got.Arrivals[0].Coast != "Ofunato, measured 0.2 m" || !got.Arrivals[0].Observed || got.Arrivals[1].By != at.String() || got.Arrivals[1].Observed || got.Shaking != nil {
+		t.Errorf("a wave: %+v", got)
+	}
+	got := read("q1")
+	i := slices.IndexFunc(got.Shaking, func(s shaken) bool { return s.Town == "Istanbul" })
+	if i < 0 || !got.Shaking[i].Estimated || got.Shaking[i].Text != "mäßige Erschütterungen" || got.Arrivals != nil {
+		t.Errorf("an earthquake: %+v", got)
+	}
+}

@@ -57,6 +57,16 @@ func TestMeasurementsOfAHazard(t *testing.T) {
 	if got := read(path + "/measurements?at=" + since); !slices.Equal(got, first) {
 		t.Errorf("measured as of %s %+v, want %+v", since, got, first)
 	}
+	want = []row{first[0], first[1], second[1], second[2]}
+	if got := read(path + "/measurements?earlier=true"); !slices.Equal(got, want) {
+		t.Errorf("measured also earlier %+v, want %+v", got, want)
+	}
+	if got := read(path + "/measurements?earlier=true&at=" + since); !slices.Equal(got, first) {
+		t.Errorf("measured also before %s %+v, want %+v", since, got, first)
+	}
+	if got := s.do("reader", http.MethodGet, path+"/measurements?earlier=2", nil); got.Status != http.StatusBadRequest {
+		t.Errorf("earlier=2: %d", got.Status)
+	}
 	if got := s.do("reader", http.MethodGet, path+"/measurements?x=1", nil); got.Status != http.StatusBadRequest {
 		t.Errorf("an unknown parameter: %d", got.Status)
 	}

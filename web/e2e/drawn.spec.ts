@@ -33,6 +33,8 @@ test("a fire shows how it grew, with times, and takes it off the map when it is 
   const p = await select(page, (await found())!);
   await expect(p.getByText("Drawn by sources")).toBeVisible();
   await expect(p.getByRole("listitem").filter({ hasText: /perimeter · \d/ })).toHaveCount(2);
+  await expect(p.getByText("How it grew")).toBeVisible();
+  await expect(p.locator("dd", { hasText: "hectares" })).toHaveText(["810 hectares", "400 hectares"]);
   await expectAccessible(page, "the panel with what is drawn");
   await p.getByRole("button", { name: "Close" }).click();
   await expect(page.getByText(/perimeter · \d/)).toHaveCount(0);

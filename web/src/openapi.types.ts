@@ -1175,7 +1175,8 @@ export interface paths {
         /**
          * How bad it is, in numbers
          * @description What sources measured of the hazard, each quantity once, by the most authoritative source that says it. `GET /hazards/{hazard-id}/reports` has what each
-         *     source says. With `at`, what was known then. An empty list means that no source said a number.
+         *     source says. With `at`, what was known then; with `earlier`, also the values before, oldest first, at most 1,000, so that a fire's growth can be read. An
+         *     empty list means that no source said a number.
          */
         readonly get: operations["listMeasurements"];
         readonly put?: never;
@@ -6339,15 +6340,19 @@ export interface components {
             }[];
             /** @description Some countries and divisions by name, and how many more there are, in the language of the reader; of a hazard without an area that lies in no country, how far the nearest one is. Empty: it is not known. */
             readonly regions_text: string;
-            /** @description Of an active tropical cyclone whose source forecasts its winds or its positions: the towns that these winds reach, at most 12, each with its strongest wind; and, without a town, when its center is on land. In order of time. Forecasts are hours apart, so it may come before. */
+            /** @description Of an active tropical cyclone whose source forecasts its winds or its positions: the towns that these winds reach, at most 12, each with its strongest wind; and, without a town, when its center is on land. Of an active tsunami whose source says when waves reach which coasts: these, at most 40. In order of time. Forecasts are hours apart, so it may come before. */
             readonly arrivals?: readonly {
                 /**
                  * Format: date-time
                  * @description By when the forecast has it there.
                  */
                 readonly by: string;
-                /** @description ISO 3166-1 alpha-2 */
+                /** @description ISO 3166-1 alpha-2. Empty for a coast. */
                 readonly country: string;
+                /** @description The source's words for a place that a wave reaches, with its height if it says one. */
+                readonly coast?: string;
+                /** @description The wave was measured there; it is not a forecast. */
+                readonly observed?: boolean;
                 readonly town?: string;
                 /** @description Degrees east. */
                 readonly lon?: number;
@@ -6357,6 +6362,24 @@ export interface components {
                 readonly kind?: string;
                 /** @description Of the quantity: it is as bad there, or worse. */
                 readonly value?: number;
+            }[];
+            /**
+             * @description Of an earthquake: how strongly towns were shaken, the worst first; of each whole intensity at most four, the largest. By the contours that a source drew. If none did, it is
+             *     `estimated` from the magnitude (4.5 to 8), the depth (at most 50 km) and the distance, on average ground (Allen, Wald and Worden 2012); else absent.
+             */
+            readonly shaking?: readonly {
+                readonly town: string;
+                /** @description ISO 3166-1 alpha-2 */
+                readonly country: string;
+                /** @description Degrees east. */
+                readonly lon: number;
+                /** @description Degrees north. */
+                readonly lat: number;
+                /** @description Modified Mercalli. By contours it is at least this. */
+                readonly intensity: number;
+                /** @description The intensity in words. */
+                readonly text: string;
+                readonly estimated?: boolean;
             }[];
             /** @description Assets of your organizations inside the area and within 25 km of it, the nearest 100; of a hazard without an area, those within 100 km. `GET /hazards/{hazard-id}/assets` has all. Empty for who is in no organization that has assets. */
             readonly assets: readonly components["schemas"]["Asset"][];
@@ -11631,6 +11654,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 /**
+                 * @description Also those of the past.
+                 * @example true
+                 */
+                readonly earlier?: boolean;
+                /**
                  * @description A moment that is past (RFC 3339). The answer is what you would have been answered then: what had been written, with the ends that had come.
                  *     Write the zone as `Z`, or its plus as `%2B`.
                  * @example 2026-11-21T06:00:00Z
@@ -11652,7 +11680,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The measurements, in the order of their names. */
+            /** @description The measurements, in the order of their names; with `earlier` in order of time. */
             readonly 200: {
                 headers: {
                     readonly ETag: components["headers"]["ETag"];

@@ -45,11 +45,25 @@ func TestHeadlines(t *testing.T) {
 	volcano := hazard.Hazard{Name: "Volcanic Eruption - Mayon, Philippines", Type: hazard.Volcano, Severity: hazard.Watch, Status: hazard.Expired, Reason: hazard.EndAllClear, Source: "gdacs", Latitude: 13.26, Longitude: 123.69, Start: at, End: at}
 	fire := hazard.Hazard{Name: "Wildfire - Colony, California", Description: "Wildfire Colony in Tulare County, California.", Type: hazard.Wildfire, Severity: hazard.Watch, Status: hazard.Active, Source: "nifc", Latitude: 36.46, Longitude: -118.84, Start: at, End: at,
 		Measurements: measured(hazard.BurntArea, 1.0, hazard.Containment, 75.0)}
+	gale := hazard.Hazard{Name: "Gale Warning - Cook Inlet", Type: hazard.HighWind, Severity: hazard.Warning, Status: hazard.Active, Source: "nws", Latitude: 59.5, Longitude: -152.5, Start: at.Add(-time.Hour), End: instant(t, "2026-11-27T20:00:00Z"), LastUpdate: at,
+		Texts:       []hazard.Text{{Language: "en", Own: true, Event: "Gale Warning"}},
+		Description: "GALE WARNING TODAY\n\n.TODAY...N wind 35 kt becoming NE 25 kt. Seas 12 ft.\n.TONIGHT...NE wind 25 kt.\n.SAT...N wind 50 kt."}
+	coming := gale
+	coming.Start = instant(t, "2026-11-28T10:00:00Z")
+	placed := func(location string) hazard.Hazard {
+		h := fire
+		h.Description += "\nLocation: Bear Road and Mill Lane, " + location
+		return h
+	}
 	for name, tt := range map[string]struct {
 		h    hazard.Hazard
 		lang string
 		want string
 	}{
+		"a fire beside a town":               {placed("southeast of Gazelle"), "en", "Wildfire Colony near Gazelle, Tulare County, California: 1 hectare, 75% contained."},
+		"a fire near a town":                 {placed("South of the community of Willits"), "en", "Wildfire Colony near Willits, Tulare County, California: 1 hectare, 75% contained."},
+		"a fire in a town, once":             {placed("in Manton"), "en", "Wildfire Colony in Manton, Tulare County, California: 1 hectare, 75% contained."},
+		"a fire in a town":                   {placed("Eastport"), "en", "Wildfire Colony in Eastport, Tulare County, California: 1 hectare, 75% contained."},
 		"an editor's flood":                  {flood, "en", "Flood warning on the Elbe at Lauenburg, Germany, until Friday 21:00: level 9.40 m, rising 8 cm an hour."},
 		"an end that nobody gave":            {guessed, "en", "Flood warning on the Elbe at Lauenburg, Germany: level 9.40 m, rising 8 cm an hour."},
 		"a drill":                            {drill, "en", "EXERCISE: flood warning on the Elbe at Lauenburg, Germany, until Friday 21:00: level 9.40 m, rising 8 cm an hour."},

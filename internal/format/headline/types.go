@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lang/words"
 )
 
 // Patterns of single sentences.
@@ -55,7 +56,12 @@ func (m *maker) shaking() (word string, level int) {
 	if level = int(math.Floor(v + 0.5)); !ok || level < 2 {
 		return "", 0
 	}
-	return m.say("shaking." + digit(min(max(level, 3), 10))), level
+	return Shaking(v, m.l), level
+}
+
+// Shaking is the word for an intensity, half rounded up: "strong shaking".
+func Shaking(intensity float64, l *words.Language) string {
+	return l.Say("headline.shaking." + digit(min(max(int(math.Floor(intensity+0.5)), 3), 10)))
 }
 
 func digit(n int) string {
@@ -559,6 +565,9 @@ func (m *maker) isCountry(name string) bool {
 	return slices.Contains(countryNames(), strings.ToLower(name))
 }
 
+// placedBy is a place that a source tells by another: "in Manton", "southeast of Gazelle".
+var placedBy = regexp.MustCompile(`^(?i:(in|at)\s|(near|outside(?: of)?|(?:just )?(?:north|south|east|west)(?:east|west)? of)\s)?(?i:the )?(?i:(?:community|city|town|area) of )?(\pL.*)$`)
+
 // fireWhere is the county or city of a fire with a name of its own.
 func (m *maker) fireWhere(places []string) string {
 	state := places[len(places)-1]
@@ -576,16 +585,21 @@ func (m *maker) fireWhere(places []string) string {
 			city = ""
 		}
 	}
+	key := "in"
+	if at := placedBy.FindStringSubmatch(city); at != nil {
+		city = at[3]
+		if at[2] != "" {
+			key = "near"
+		}
+	}
 	if city != "" && len(areas) == 1 {
 		areas = []string{city, areas[0]}
 	}
 	if !isStateName(state) && len(areas) > 0 {
 		state = m.countries([]string{state})[0]
 	}
-	key := "in"
 	if len(areas) == 1 && field(m.text, "Council area") != "" {
-		key = "comma"
-		return m.say(key) + strings.Join(append(areas, state), ", ")
+		return m.say("comma") + strings.Join(append(areas, state), ", ")
 	}
 	if len(areas) == 0 {
 		return m.say(key, "place", state)

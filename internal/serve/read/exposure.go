@@ -15,6 +15,7 @@ import (
 	countries "github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/atlas/town"
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/format/headline"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/enrich/exposure"
 	"github.com/hazardd/hazardd/internal/lang/words"
@@ -38,16 +39,19 @@ type exposed struct {
 	Regions []exposedRegion `json:"regions"`
 	// RegionsText names some regions, and how many more there are. It is empty if none is known.
 	RegionsText string `json:"regions_text"`
-	// Arrivals is set for a storm whose source forecasts its winds or its positions.
-	Arrivals []arrival     `json:"arrivals,omitzero"`
-	Assets   []listedAsset `json:"assets"`
+	// Arrivals is set for a storm whose source forecasts its winds or its positions, and for a tsunami
+	// whose source says when waves reach coasts.
+	Arrivals []arrival `json:"arrivals,omitzero"`
+	// Shaking is how strongly towns were shaken by an earthquake.
+	Shaking []shaken      `json:"shaking,omitzero"`
+	Assets  []listedAsset `json:"assets"`
 	// AssetsText says how many of the caller's assets are there. It is absent if the caller's
 	// organizations have no assets.
 	AssetsText string `json:"assets_text,omitzero"`
 }
 
-// arrival is a wind that the source's forecast has at a town by a time or, without a town and a
-// wind, the center of the storm on land.
+// arrival is a wind that the source's forecast has at a town by a time, a wave at a coast or, with a
+// country alone, the center of the storm on land.
 type arrival struct {
 	By      string          `json:"by"`
 	Country string          `json:"country"`
@@ -56,21 +60,65 @@ type arrival struct {
 	Lat     *float64        `json:"lat,omitzero"`
 	Kind    hazard.Quantity `json:"kind,omitzero"`
 	Value   *float64        `json:"value,omitzero"`
+	// Coast is the source's words for a place that a wave reaches, with its height if it says one.
+	Coast string `json:"coast,omitzero"`
+	// Observed means that the wave was measured there, and is not a forecast.
+	Observed bool `json:"observed,omitzero"`
 }
 
-// maxArrivals is how many towns an exposure names with their winds.
-const maxArrivals = 12
+// shaken is a town that an earthquake has shaken.
+type shaken struct {
+	Town      string  `json:"town"`
+	Country   string  `json:"country"`
+	Lon       float64 `json:"lon"`
+	Lat       float64 `json:"lat"`
+	Intensity float64 `json:"intensity"`
+	Text      string  `json:"text"` // the intensity in words
+	Estimated bool    `json:"estimated,omitzero"`
+}
 
-// arrivals says when a storm reaches which towns, by the forecast of its source.
-func (a *Details) arrivals(ctx context.Context, h *hazard.Hazard) ([]arrival, error) {
-	if h.Type != hazard.Cyclone || !h.ActiveAt(a.Now()) {
-		return nil, nil
+// maxArrivals is how many towns an exposure names with their winds or their shaking, maxCoasts how
+// many places with their waves.
+const (
+	maxArrivals = 12
+	maxCoasts   = 40
+)
+
+// tell adds when a storm or a wave reaches which places, and which towns an earthquake shook.
+func (a *Details) tell(ctx context.Context, out *exposed, h *hazard.Hazard, language *words.Language) error {
+	storm, wave, quake := h.Type == hazard.Cyclone && h.ActiveAt(a.Now()), h.Type == hazard.Tsunami && h.ActiveAt(a.Now()), h.Type == hazard.Earthquake
+	if !storm && !wave && !quake {
+		return nil
 	}
 	shapes, err := a.DrawnOn(ctx, h)
-	if err != nil {
-		return nil, err
+	switch {
+	case err != nil:
+		return err
+	case storm:
+		out.Arrivals = a.winds(shapes)
+	case wave:
+		out.Arrivals = waves(shapes)
+	default:
+		for _, s := range pages.Shaking(h, shapes, maxArrivals) {
+			out.Shaking = append(out.Shaking, shaken{s.Town.Name, s.Town.Country, s.Town.Lon, s.Town.Lat, s.Intensity, headline.Shaking(s.Intensity, language), s.Estimated})
+		}
 	}
-	var list []arrival
+	return nil
+}
+
+// waves says when waves reach coasts, and what was measured there, in order of time.
+func waves(shapes []hazard.Shape) (list []arrival) {
+	for i := range shapes {
+		if s := &shapes[i]; s.Role == hazard.CoastShape && s.Label != "" && len(list) < maxCoasts {
+			list = append(list, arrival{By: s.From.String(), Coast: s.Label, Observed: !s.Forecast})
+		}
+	}
+	slices.SortStableFunc(list, func(x, y arrival) int { return strings.Compare(x.By, y.By) })
+	return list
+}
+
+// winds says when a storm reaches which towns, by the forecast of its source.
+func (a *Details) winds(shapes []hazard.Shape) (list []arrival) {
 	for _, p := range pages.Arrivals(shapes, a.Now(), maxArrivals) {
 		next := arrival{By: p.By.String(), Country: p.Country}
 		if p.Town != nil {
@@ -78,7 +126,7 @@ func (a *Details) arrivals(ctx context.Context, h *hazard.Hazard) ([]arrival, er
 		}
 		list = append(list, next)
 	}
-	return list, nil
+	return list
 }
 
 type exposedBand struct {
@@ -219,7 +267,7 @@ func (a *Details) exposure(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	lands := LandsIn(towns.Lands, language)
 	out.RegionsText = lands.Words(language)
 	if at == nil {
-		if out.Arrivals, err = a.arrivals(r.Context(), h); err != nil {
+		if err := a.tell(r.Context(), &out, h, language); err != nil {
 			return err
 		}
 	}

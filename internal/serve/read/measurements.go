@@ -1,7 +1,10 @@
 package read
 
 import (
+	"cmp"
+	"context"
 	"net/http"
+	"slices"
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -59,9 +62,13 @@ func measurementsOf(all []hazard.Measurement) []measurement {
 	return list
 }
 
-// measurements serves the measurements of a hazard.
+// measurements serves the measurements of a hazard, and with earlier also those of the past.
 func (a *Details) measurements(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
-	_, at, err := a.readAt(r)
+	values, at, err := a.readAt(r, "earlier")
+	if err != nil {
+		return err
+	}
+	earlier, err := earlierParameter(values)
 	if err != nil {
 		return err
 	}
@@ -69,5 +76,31 @@ func (a *Details) measurements(w http.ResponseWriter, r *http.Request, _ *auth.C
 	if err != nil {
 		return err
 	}
-	return route.AnswerJSON(w, r, measurementsOf(h.Measurements), false)
+	all := h.Measurements
+	if earlier {
+		if all, err = a.measuredOver(r.Context(), h, at); err != nil {
+			return err
+		}
+	}
+	return route.AnswerJSON(w, r, measurementsOf(all), false)
+}
+
+// maxMeasured bounds the measurements of one answer: the latest ones.
+const maxMeasured = 1000
+
+// measuredOver returns what was ever measured of a hazard, oldest first, as of at (nil means now).
+func (a *Hazards) measuredOver(ctx context.Context, h *hazard.Hazard, at *hazard.Instant) (all []hazard.Measurement, err error) {
+	last := map[hazard.Quantity]hazard.Measurement{}
+	err = a.statesOf(ctx, h.ID, at, func(c *hazard.Change) {
+		for _, m := range c.Hazard.Measurements {
+			if had, ok := last[m.Name]; ok && had.Value == m.Value && had.Source == m.Source {
+				continue
+			}
+			m.Since = cmp.Or(m.Since, c.At)
+			last[m.Name] = m
+			all = append(all, m)
+		}
+	})
+	slices.SortStableFunc(all, func(x, y hazard.Measurement) int { return cmp.Compare(x.Since, y.Since) })
+	return all[max(0, len(all)-maxMeasured):], err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,8 +20,8 @@ import (
 
 // The limits of one answer with shapes.
 const (
-	maxShapeText   = 4 << 20 // bytes of geometries
-	maxShapeStates = 2000    // states of a hazard that are searched for earlier shapes
+	maxShapeText = 4 << 20 // bytes of geometries
+	maxStates    = 2000    // states of a hazard that are searched for what is earlier
 )
 
 // shapeProperties are the properties of a shape in GeoJSON.
@@ -85,11 +86,9 @@ func (a *Details) shapes(w http.ResponseWriter, r *http.Request, _ *auth.Caller)
 			roles = append(roles, role)
 		}
 	}
-	earlier := false
-	if values.Has("earlier") {
-		if earlier, err = strconv.ParseBool(values.Get("earlier")); err != nil {
-			return route.BadParameter("earlier", "%.60q is not one of true, false", values.Get("earlier"))
-		}
+	earlier, err := earlierParameter(values)
+	if err != nil {
+		return err
 	}
 	h, err := a.hazardNowOrAt(r, at)
 	if err != nil {
@@ -117,6 +116,16 @@ func (a *Details) shapes(w http.ResponseWriter, r *http.Request, _ *auth.Caller)
 	return route.AnswerJSON(w, r, out, false)
 }
 
+// earlierParameter reports whether a request asks also for what was replaced.
+func earlierParameter(values url.Values) (earlier bool, err error) {
+	if values.Has("earlier") {
+		if earlier, err = strconv.ParseBool(values.Get("earlier")); err != nil {
+			return false, route.BadParameter("earlier", "%.60q is not one of true, false", values.Get("earlier"))
+		}
+	}
+	return earlier, nil
+}
+
 func refsOf(h *hazard.Hazard) (refs []drawnRef) {
 	for _, ref := range h.Shapes {
 		refs = append(refs, drawnRef{ShapesRef: ref})
@@ -129,38 +138,46 @@ func refsOf(h *hazard.Hazard) (refs []drawnRef) {
 func (a *Hazards) shapesOver(ctx context.Context, h *hazard.Hazard, at *hazard.Instant) (all []drawnRef, err error) {
 	seen := map[string]int{} // digest → index in all
 	last := map[string]int{} // source and part → index in all of the present document
+	err = a.statesOf(ctx, h.ID, at, func(c *hazard.Change) {
+		for _, ref := range c.Hazard.Shapes {
+			of := ref.Source + " " + ref.Part
+			if _, ok := seen[ref.Digest]; ok {
+				continue
+			}
+			if j, ok := last[of]; ok {
+				all[j].until = c.At
+			}
+			seen[ref.Digest], last[of] = len(all), len(all)
+			all = append(all, drawnRef{ref, c.At, 0})
+		}
+	})
+	return all, err
+}
+
+// statesOf calls f with the changes of a hazard's states, oldest first, as of at (nil means now): at
+// most maxStates of them.
+func (a *Hazards) statesOf(ctx context.Context, id int64, at *hazard.Instant, f func(*hazard.Change)) error {
 	var n int64
-	for looked := 0; looked < maxShapeStates; {
-		changes, err := a.Store.Log.HazardChanges(ctx, h.ID, n, 100)
+	for looked := 0; looked < maxStates; {
+		changes, err := a.Store.Log.HazardChanges(ctx, id, n, 100)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for i := range changes {
 			c := &changes[i]
 			n, looked = c.Number, looked+1
 			if at != nil && c.At > *at {
-				return all, nil
+				return nil
 			}
-			if c.Hazard == nil {
-				continue
-			}
-			for _, ref := range c.Hazard.Shapes {
-				of := ref.Source + " " + ref.Part
-				if _, ok := seen[ref.Digest]; ok {
-					continue
-				}
-				if j, ok := last[of]; ok {
-					all[j].until = c.At
-				}
-				seen[ref.Digest], last[of] = len(all), len(all)
-				all = append(all, drawnRef{ref, c.At, 0})
+			if c.Hazard != nil {
+				f(c)
 			}
 		}
 		if len(changes) < 100 {
-			return all, nil
+			return nil
 		}
 	}
-	return all, nil
+	return nil
 }
 
 // DrawnOn returns the shapes on the map of a hazard: the present ones, and for a fire also the
@@ -194,6 +211,9 @@ func (a *Hazards) shapesOf(ctx context.Context, h *hazard.Hazard, refs []drawnRe
 				continue
 			}
 			key := string(s.Role) + s.From.String() + s.To.String() + s.Title() + s.Geometry
+			if s.Forecast { // two advisories may expect a storm in one place
+				key += ref.Digest
+			}
 			if seen[key] { // each advisory repeats the track so far
 				continue
 			}

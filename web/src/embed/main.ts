@@ -33,7 +33,8 @@ if (settings.kiosk) document.documentElement.dataset["kiosk"] = "";
 document.title = settings.title || words.title;
 
 const time = new Intl.DateTimeFormat(language.locale, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const day = new Intl.DateTimeFormat(language.locale, { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+// With its zone: a headline has the time of its place.
+const day = new Intl.DateTimeFormat(language.locale, { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", timeZoneName: "short" });
 
 interface State {
   hazards: readonly Summary[];

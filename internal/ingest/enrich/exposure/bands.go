@@ -44,7 +44,7 @@ func bands(ctx context.Context, s *store.Store, h *hazard.Hazard) ([]population.
 			case shape.AreaKm2() > 0:
 				shapes[key] = append(shapes[key], shape)
 			case d.Role == hazard.ContourShape:
-				rings, whole := enclosed(shape)
+				rings, whole := Enclosed(shape)
 				shapes[key] = append(shapes[key], rings...)
 				open[key] = open[key] || !whole
 			}
@@ -68,8 +68,8 @@ func bands(ctx context.Context, s *store.Store, h *hazard.Hazard) ([]population.
 	return drawn[:min(len(drawn), maxBands)], nil
 }
 
-// enclosed returns the areas within closed lines, and whether all lines are closed.
-func enclosed(s geo.Shape) (areas []geo.Shape, whole bool) {
+// Enclosed returns the areas within closed lines, and whether all lines are closed.
+func Enclosed(s geo.Shape) (areas []geo.Shape, whole bool) {
 	whole = true
 	for _, line := range s.Lines() {
 		if len(line) < 4 || line[0] != line[len(line)-1] {

@@ -22,7 +22,7 @@ func TestWhatContoursEnclose(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		areas, whole := enclosed(s)
+		areas, whole := Enclosed(s)
 		got := 0.0
 		for _, a := range areas {
 			got += a.AreaKm2()
