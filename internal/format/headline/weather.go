@@ -430,14 +430,19 @@ func (m *maker) gust() (float64, bool) {
 	return v, ok
 }
 
-// marineWind is the greatest wind of the part of a marine forecast that the warning is about: where
-// that is not known, of the first part that has one of gale force.
+// partsOfNow are the names of the first parts of a marine forecast: of the day on which it was issued.
+var partsOfNow = []string{"TODAY", "TONIGHT", "REST OF TODAY", "REST OF TONIGHT", "THIS AFTERNOON", "THIS EVENING", "OVERNIGHT"}
+
+// marineWind is the greatest wind of the parts of a marine forecast that the warning is about: those
+// of the day on which it begins, and of the present if it has begun; of a text without parts, of all.
 func (m *maker) marineWind() float64 {
 	best := 0.0
 	day := strings.ToUpper(m.local(m.h.Start).Format("Mon"))
+	begun := m.h.Start <= m.h.LastUpdate
 	for part := range strings.SplitSeq(m.text, "\n.") {
 		for _, p := range strings.Split(part, " .") {
-			if name, _, ok := strings.Cut(p, "..."); !ok || strings.TrimPrefix(name, ".") != day {
+			name, _, ok := strings.Cut(p, "...")
+			if name = strings.TrimPrefix(name, "."); !ok || name != day && !(begun && slices.Contains(partsOfNow, name)) {
 				continue
 			}
 			if v, _, ok := upper(p, ktWind); ok {
