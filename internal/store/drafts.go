@@ -120,7 +120,7 @@ const (
 	DraftReminded MarkKind = "reminded" // its author reminded others of it; the last time counts
 	DraftTold     MarkKind = "told"     // those who may decide were told of it; the last time counts
 	DraftLapsing  MarkKind = "lapsing"  // people were told that its time is nearly over
-	DraftOutcome  MarkKind = "outcome"  // its author was told what became of it
+	DraftOutcome  MarkKind = "outcome"  // its author was told the result
 )
 
 // DraftMark is what happened to a draft.

@@ -246,7 +246,7 @@ func (w *letter) nameOf(d *Draft) string {
 	return name
 }
 
-// draft says who asks for what, whom it reaches and until when it can be decided; or what became of it.
+// draft says who asks for what, whom it reaches and until when it can be decided; or the result.
 func (w *letter) draft(d *Draft) string {
 	level := w.l.NameOf("severity", d.Severity.String())
 	switch d.Outcome {
