@@ -22,6 +22,7 @@ type commandLine struct {
 	Org          orgCmd          `cmd:"" help:"Manage organizations."`
 	Assets       assetsCmd       `cmd:"" help:"Manage the assets of organizations: schools, hospitals, offices."`
 	Population   populationCmd   `cmd:"" help:"Manage finer population data than the built-in: load, show or remove a raster."`
+	Basemap      basemapCmd      `cmd:"" help:"Make the archive of streets that the map shows."`
 	Exercise     exerciseCmd     `cmd:"" help:"Play a drill on a running server: hazards of category EXERCISE on a timeline."`
 	Watch        watchCmd        `cmd:"" help:"Watch the hazards of a running server: a table that stays up to date."`
 	MCP          mcpCmd          `cmd:"" name:"mcp" help:"Let an assistant read hazards over standard input and output (Model Context Protocol)."`

@@ -90,6 +90,8 @@ func sampleValue(f *kong.Flag) string {
 		return "false"
 	case f.Name == "cap":
 		return "[{name: NAME, url: https://…}]"
+	case f.Name == "layers":
+		return "[{name: NAME, url: https://…, attribution: TEXT}]"
 	case f.Name == "mirror":
 		return "[{name: NAME, url: https://…, user: NAME, password-file: FILE}]"
 	case f.IsSlice():

@@ -27,7 +27,7 @@ func settingGroups() []settingGroup {
 		{"feeds", "Sources", "sources contact cap",
 			"mirror areas proxy-url response push private-sources exposure"},
 		{"readers", "Readers", "public basemap languages",
-			"embed-sites public-rate public-requests public-streams"},
+			"layers embed-sites public-rate public-requests public-streams"},
 		{"accounts", "Logins", "oidc-issuer",
 			"oidc-client-id oidc-secret-file oidc-groups oidc-groups-claim oidc-name-claim oidc-audience oidc-scopes oidc-title oidc-life access-life refresh-life require-factor"},
 		{"editing", "Editors and CAP", "approve-warnings",

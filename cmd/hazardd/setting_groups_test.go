@@ -21,7 +21,7 @@ var samples = map[string]string{
 	"access-life": "2h", "refresh-life": "9d", "require-factor": "editor,admin", "oidc-issuer": "https://login.example.org", "oidc-groups": "ops=admin", "oidc-life": "3h",
 	"cap": "name=c url=https://c.example.org/cap.xml", "sources": "none", "proxy-url": "http://proxy:3128", "picture-size": "1MiB", "evidence-age": "2d", "evidence-size": "1MiB",
 	"keep-history": "60d", "keep-audit": "60d", "backup-keep": "80h", "app-id": "7", "languages": "de,en", "max-file": "1MiB", "org-uploads": "1MiB", "allowed-origins": "https://a.example.org",
-	"trusted-proxies": "10.0.0.0/8", "public": "read", "embed-sites": "https://a.example.org", "security-contact": "mailto:s@example.org", "webhook-allow": "10.0.0.0/8",
+	"trusted-proxies": "10.0.0.0/8", "public": "read", "layers": "name=radar url=/radar/{z}/{x}/{y}.png attribution=DWD", "embed-sites": "https://a.example.org", "security-contact": "mailto:s@example.org", "webhook-allow": "10.0.0.0/8",
 	"drain": "5s", "grace": "6s", "webpush": "mailto:s@example.org", "log-level": "warn", "log-format": "json",
 }
 

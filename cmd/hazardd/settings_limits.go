@@ -3,9 +3,12 @@ package main
 import (
 	"errors"
 	"net/netip"
+	"strconv"
+	"strings"
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/lang"
+	"github.com/hazardd/hazardd/internal/serve/page/browser"
 	"github.com/hazardd/hazardd/internal/serve/route"
 )
 
@@ -33,18 +36,22 @@ func (f *limitFlags) set(cfg *app.Config) {
 
 // readerFlags say what readers without an account see, and how.
 type readerFlags struct {
-	Public         string   `default:"off" enum:"off,read,map" placeholder:"off|read|map" help:"What anyone can read without an account: nothing (off), unrestricted hazards (read), or these with the map and the widget (map)."`
-	PublicRate     int      `default:"${public_rate}" placeholder:"N" help:"Requests without an account per second and address, in bursts of up to ten seconds' worth. All addresses together may send 40 times as many. 0 means no limit."`
-	PublicRequests int      `default:"${public_requests}" placeholder:"N" help:"Concurrent requests without an account; one address may have an eighth of them. 0 means no limit."`
-	PublicStreams  int      `default:"${public_streams}" placeholder:"N" help:"Open event streams without an account; one address may have an eighth of them. 0 means no limit."`
-	EmbedSites     []origin `placeholder:"ORIGIN" help:"Web origins whose pages may show the widget (/embed) in a frame; * allows all."`
-	Basemap        string   `placeholder:"FILE|URL" help:"PMTiles archive with streets for the map, with the layers of Protomaps' basemap: a file that this server serves, or an address that browsers read directly."`
-	Languages      tongues  `placeholder:"LIST" help:"Fallback languages, such as de,en, for readers who ask for languages that a text does not have. Default: the authority's own."`
+	Public         string         `default:"off" enum:"off,read,map" placeholder:"off|read|map" help:"What anyone can read without an account: nothing (off), unrestricted hazards (read), or these with the map and the widget (map)."`
+	PublicRate     int            `default:"${public_rate}" placeholder:"N" help:"Requests without an account per second and address, in bursts of up to ten seconds' worth. All addresses together may send 40 times as many. 0 means no limit."`
+	PublicRequests int            `default:"${public_requests}" placeholder:"N" help:"Concurrent requests without an account; one address may have an eighth of them. 0 means no limit."`
+	PublicStreams  int            `default:"${public_streams}" placeholder:"N" help:"Open event streams without an account; one address may have an eighth of them. 0 means no limit."`
+	EmbedSites     []origin       `placeholder:"ORIGIN" help:"Web origins whose pages may show the widget (/embed) in a frame; * allows all."`
+	Basemap        string         `placeholder:"FILE|URL" help:"PMTiles archive with streets for the map, with the layers of Protomaps' basemap: a file that this server serves, or an address that browsers read directly."`
+	Layers         []layerSetting `name:"layers" sep:";" placeholder:"name=… url=… attribution=…" help:"Layer of pictures for the map, such as radar: name, url (tiles with {z}/{x}/{y}, TileJSON or PMTiles), attribution; title, hosts, min-zoom, max-zoom, size, opacity, refresh."`
+	Languages      tongues        `placeholder:"LIST" help:"Fallback languages, such as de,en, for readers who ask for languages that a text does not have. Default: the authority's own."`
 }
 
 func (f *readerFlags) set(cfg *app.Config) {
 	cfg.Public, cfg.Basemap, cfg.Languages = route.Public(f.Public), f.Basemap, lang.Wish(f.Languages)
 	cfg.PublicLimits = route.PublicLimits{Rate: bound(f.PublicRate), Requests: bound(f.PublicRequests), Streams: bound(f.PublicStreams)}
+	for _, l := range f.Layers {
+		cfg.Layers = append(cfg.Layers, browser.Layer(l))
+	}
 	for _, o := range f.EmbedSites {
 		cfg.EmbedSites = append(cfg.EmbedSites, string(o))
 	}
@@ -73,4 +80,26 @@ func (f *editingFlags) set(cfg *app.Config) error {
 		return errors.New("--cap-key and --cap-certificate need each other")
 	}
 	return nil
+}
+
+type layerSetting browser.Layer
+
+// UnmarshalText parses the pairs of a layer.
+func (l *layerSetting) UnmarshalText(text []byte) error {
+	*l = layerSetting{Opacity: 1}
+	number := func(to *int) func(string) error {
+		return func(v string) (err error) { *to, err = strconv.Atoi(v); return err }
+	}
+	return readPairs("layers", string(text), map[string]func(string) error{
+		"name":        into(&l.Name),
+		"title":       into(&l.Title),
+		"url":         into(&l.URL),
+		"attribution": into(&l.Attribution),
+		"hosts":       func(v string) error { l.Hosts = strings.Split(v, ","); return nil },
+		"min-zoom":    number(&l.MinZoom),
+		"max-zoom":    number(&l.MaxZoom),
+		"size":        number(&l.Size),
+		"opacity":     func(v string) (err error) { l.Opacity, err = strconv.ParseFloat(v, 64); return err },
+		"refresh":     intoTime(&l.Refresh),
+	})
 }

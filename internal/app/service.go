@@ -148,6 +148,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	}{
 		{"", s.openCoverage},
 		{"basemap", s.openStreets},
+		{"layers", s.checkLayers},
 		{"signing CAP messages", s.openSigner},
 		{"", s.openStore},
 		{"", s.openEvidence},
@@ -404,6 +405,7 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 		Metrics:   registry,
 		Streets:   s.streets,
 		StreetsAt: s.remote,
+		Layers:    s.cfg.Layers,
 		Now:       s.cfg.Clock.Now,
 		Logger:    s.cfg.Logger,
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/poll/delay"
 	"github.com/hazardd/hazardd/internal/net/listen"
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/page/browser"
 	"github.com/hazardd/hazardd/internal/serve/route"
 	"github.com/hazardd/hazardd/internal/store/blob"
 	"github.com/hazardd/hazardd/internal/tell/channel"
@@ -66,6 +67,8 @@ type Settings struct {
 	// Basemap is the file of a PMTiles archive with streets, or the http(s) address of one, which
 	// browsers then read directly. Empty means no basemap.
 	Basemap string
+	// Layers are pictures that the map can show beneath hazards, such as radar; browsers read them directly.
+	Layers []browser.Layer
 	// CAPKey and CAPCertificate are the files of the key and certificate that sign the CAP messages
 	// of publishing organizations. If empty, the messages are unsigned.
 	CAPKey, CAPCertificate string

@@ -4,15 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/atlas/basemap"
+	"github.com/hazardd/hazardd/internal/serve/page/browser"
 )
-
-// isHost matches the hosts that a Content Security Policy can name (level 3, section 2.3.1): names
-// and IPv4 addresses, with or without a port.
-var isHost = regexp.MustCompile(`^[A-Za-z0-9.-]+(:[0-9]+)?$`)
 
 // openStreets opens the operator's basemap. It does not connect to an address: browsers may reach
 // hosts that this machine cannot.
@@ -26,12 +22,27 @@ func (s *Service) openStreets(context.Context) (err error) {
 		return err
 	}
 	u, err := url.Parse(where)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || !isHost.MatchString(u.Host) || u.User != nil || u.Fragment != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || !browser.IsHost.MatchString(u.Host) || u.User != nil || u.Fragment != "" {
 		return fmt.Errorf("%q is neither a file nor the address of a PMTiles archive such as https://tiles.example.org/city.pmtiles, without user and fragment", where)
 	}
 	if u.Scheme == "http" && strings.HasPrefix(s.cfg.PublicURL, "https://") {
 		return fmt.Errorf("%s is plain http, which browsers block on the page at %s; expected https", where, s.cfg.PublicURL)
 	}
 	s.remote = u
+	return nil
+}
+
+// checkLayers checks the operator's layers. It does not connect to their addresses either.
+func (s *Service) checkLayers(context.Context) error {
+	names := map[string]bool{}
+	for _, l := range s.cfg.Layers {
+		if err := l.Check(s.cfg.PublicURL); err != nil {
+			return fmt.Errorf("%s: %w", l.Name, err)
+		}
+		if names[l.Name] {
+			return fmt.Errorf("%s: name: is given twice", l.Name)
+		}
+		names[l.Name] = true
+	}
 	return nil
 }

@@ -134,6 +134,8 @@ type Config struct {
 	// Both are optional.
 	Streets   *basemap.Streets
 	StreetsAt *url.URL
+	// Layers are the operator's, of pictures that browsers read directly.
+	Layers []browser.Layer
 	// Version is the version of the program.
 	Version string
 	// Metrics is the registry behind GET /metrics. New adds the API's own metrics to it.
@@ -200,7 +202,7 @@ func newRouter(c Config) *route.Router {
 		browser.NewLogin(pages, c.ProviderTitle),
 		&browser.Links{Pages: pages, Notify: c.Notify},
 		browser.NewDocs(pages),
-		browser.NewMap(pages, files, c.Streets, c.StreetsAt, c.EmbedSites),
+		browser.NewMap(pages, files, c.Streets, c.StreetsAt, c.Layers, c.EmbedSites),
 	} {
 		handlers.Routes()
 	}

@@ -9,8 +9,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hazardd/hazardd/internal/app"
+	pages "github.com/hazardd/hazardd/internal/serve/page/browser"
 	"github.com/hazardd/hazardd/internal/serve/route"
 	"github.com/hazardd/hazardd/internal/test/basemaptest"
 	"github.com/hazardd/hazardd/web"
@@ -92,5 +94,32 @@ func TestTheMapMayReadAnArchiveElsewhereFromThatHostAlone(t *testing.T) {
 	}
 	if a := s.do("", "GET", "/embed", nil); strings.Contains(a.Header.Get("Content-Security-Policy"), "tiles.example.org") {
 		t.Error("the widget, which has no map, may connect to the tiles' host")
+	}
+}
+
+func TestTheMapMayReadLayersFromTheirHostsAlone(t *testing.T) {
+	if !web.NewHandler().Built() {
+		t.Skip("the map is not in this binary")
+	}
+	s := start(t, func(c *app.Config) {
+		c.Layers = []pages.Layer{
+			{Name: "radar", Title: "Radar & rain", URL: "https://radar.example.org:8443/{z}/{x}/{y}.png", Attribution: "The <weather> service", Opacity: 0.6, Refresh: 5 * time.Minute},
+			{Name: "wind", URL: "https://radar.example.org:8443/wind.json", Hosts: []string{"tiles.example.org"}, Attribution: "The same", Opacity: 1},
+			{Name: "own", URL: "/layers/own.pmtiles", Attribution: "We", Opacity: 1},
+		}
+	})
+	page := s.do("", "GET", "/", nil, "Accept", "text/html")
+	if p := page.Header.Get("Content-Security-Policy"); !strings.Contains(p, "connect-src 'self' https://radar.example.org:8443 https://tiles.example.org;") {
+		t.Error(p)
+	}
+	mark := regexp.MustCompile(`<meta name="hazardd-layers" content="([^"]*)">`).FindSubmatch(page.Body)
+	if mark == nil {
+		t.Fatal("the page does not name the layers")
+	}
+	said := html.UnescapeString(string(mark[1]))
+	for _, want := range []string{`"title":"Radar \u0026 rain","url":"https://radar.example.org:8443/{z}/{x}/{y}.png"`, `"opacity":0.6,"refresh":300`, `"title":"wind"`, `"url":"/layers/own.pmtiles"`} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%s; want %s", said, want)
+		}
 	}
 }

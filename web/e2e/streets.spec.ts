@@ -168,3 +168,42 @@ base("an archive elsewhere is read by the browser", { tag: "@slow" }, async ({ p
     host.close();
   }
 });
+
+// The operator's layers: tiles of another host, chosen in the legend, and kept on the device.
+base("a layer of the operator is shown when it is chosen, with its credits", { tag: "@slow" }, async ({ page, watch: _ }) => {
+  // A picture of one pixel, magenta.
+  const tile = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==", "base64");
+  const asked: string[] = [];
+  const host = createServer((q, a) => {
+    asked.push(q.url!);
+    a.setHeader("Access-Control-Allow-Origin", "*");
+    a.writeHead(200, { "Content-Type": "image/png" });
+    return a.end(tile);
+  }).listen(0, "127.0.0.1");
+  await once(host, "listening");
+  const layer = `name=radar title="Rain radar" url=http://127.0.0.1:${(host.address() as AddressInfo).port}/{z}/{x}/{y}.png attribution="Weather service"`;
+  const server = await Server.start("--public", "map", "--layers", layer);
+  try {
+    const elsewhere = await page.context().browser()!.newPage({ baseURL: server.url, viewport: { width: 1200, height: 800 } });
+    const said: string[] = [];
+    elsewhere.on("console", (m) => m.text().includes("GL Driver Message") || said.push(m.text()));
+    await goes(elsewhere, "6/53.5/10");
+    expect(asked).toEqual([]);
+    await elsewhere.getByRole("button", { name: "Legend" }).click();
+    await elsewhere.getByRole("checkbox", { name: "Rain radar" }).check();
+    const credits = elsewhere.locator(".maplibregl-ctrl-attrib");
+    await expect(credits).toContainText("Weather service");
+    await expect.poll(() => asked.length, { message: "tiles" }).toBeGreaterThan(0);
+    await expectAccessible(elsewhere, "the legend with layers");
+    await elsewhere.reload();
+    await expect(credits).toContainText("Weather service");
+    await elsewhere.getByRole("button", { name: "Legend" }).click();
+    await elsewhere.getByRole("checkbox", { name: "Rain radar" }).uncheck();
+    await expect(credits).not.toContainText("Weather service");
+    expect(said).toEqual([]);
+    await elsewhere.close();
+  } finally {
+    await server.remove();
+    host.close();
+  }
+});

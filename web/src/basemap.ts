@@ -6,6 +6,7 @@
 import type { AddProtocolAction, ExpressionSpecification, LayerSpecification, StyleSpecification, SymbolLayerSpecification } from "maplibre-gl";
 import { PMTiles, Protocol, SharedPromiseCache, type Header, type Source } from "pmtiles";
 import archive from "../basemap/dist/world.pmtiles?url";
+import type { View } from "./url";
 
 /** Whose work is shown, for the map's attribution control. Natural Earth asks for nothing; GeoNames' licence asks for its name. */
 export const attribution = 'Made with <a href="https://www.naturalearthdata.com/" target="_blank" rel="noopener">Natural Earth</a>' +
@@ -72,17 +73,49 @@ class Cache extends SharedPromiseCache {
 /** An archive of tiles. */
 export const openArchive = (address: string): PMTiles => new PMTiles(address, new Cache());
 
-/** Makes MapLibre read the archive, whose beginning is read at once. Call it once, before the first map with the style. */
-export function registerBasemap(maplibregl: { addProtocol(name: string, load: AddProtocolAction): void }): PMTiles {
+const address = (): string => new URL(archive, location.href).href;
+
+/** The archive of the ground, one for the page. */
+const ground = (() => {
+  let made: PMTiles | undefined;
+  return () => (made ??= openArchive(address()));
+})();
+
+/** Makes MapLibre read the archive. Call it once, before the first map with the style. */
+export function registerBasemap(maplibregl: { addProtocol(name: string, load: AddProtocolAction): void }): void {
   const protocol = new Protocol();
-  const archive = openArchive(address());
-  archive.getHeader().catch(() => {}); // a tile asks for it again
-  protocol.add(archive);
+  protocol.add(ground());
   maplibregl.addProtocol("pmtiles", protocol.tile);
-  return archive;
 }
 
-const address = (): string => new URL(archive, location.href).href;
+/** Reads the beginning of the archive, and the ground of a window of that size, CSS pixels, into the browser's cache before there is a map: to make one keeps the page busy. */
+export function groundAhead(view: View | undefined, size: Size): void {
+  ground().getHeader().catch(() => {});
+  for (const tile of view ? tilesOf(view, size, DEEPEST) : []) ground().getZxy(...tile).catch(() => {}); // the map asks again
+}
+
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Where a tile is. */
+export type Tile = readonly [z: number, x: number, y: number];
+
+/** The tiles of a window of that size, CSS pixels; none deeper than that zoom. */
+export function tilesOf({ center: [longitude, latitude], zoom }: View, { width, height }: Size, deepest: number): Tile[] {
+  // In Mercator's square, each from 0 to 1.
+  const at = { x: (longitude + 180) / 360, y: 0.5 - Math.log(Math.tan(Math.PI / 4 + (latitude * Math.PI) / 360)) / (2 * Math.PI) };
+  const z = Math.min(Math.max(Math.floor(zoom), 0), deepest);
+  const n = 2 ** z;
+  const edge = 512 * 2 ** (zoom - z);
+  const range = (middle: number, size: number): number[] => {
+    const from = Math.floor(middle * n - size / 2 / edge);
+    return Array.from({ length: Math.min(Math.floor(middle * n + size / 2 / edge) - from + 1, n) }, (_, i) => from + i);
+  };
+  return range(at.y, height).filter((y) => y >= 0 && y < n).flatMap((y) => range(at.x, width).map((x): Tile => [z, ((x % n) + n) % n, y]));
+}
+
 
 export const byZoom = (...stops: number[]): ExpressionSpecification => ["interpolate", ["linear"], ["zoom"], ...stops];
 // Each place has the zooms between which it is shown: from the first up to, but not including, the

@@ -1,7 +1,8 @@
 import { validateStyleMin } from "@maplibre/maplibre-gl-style-spec";
 import { expect, test } from "vitest";
 import { noFilter } from "../src/filter";
-import { layersOf, looks, queryOf, Surface, tilesOf, type Look } from "../src/map/surface";
+import { layersOf, looks, queryOf, Surface, type Look } from "../src/map/surface";
+import { tilesOf } from "../src/basemap";
 
 // The contrast of the surface of danger, as it is seen in the three color deficiencies (Machado, Oliveira and Fernandes, 2009, at full strength, on linear
 // RGB) and in grey. A level counts with its mean color.
@@ -113,7 +114,10 @@ test.each(
     [{ x: 0.3, y: 0.01 }, 2, { width: 360, height: 300 }, 12, ["2/0/0", "2/1/0"]],
     [{ x: 0.3, y: 0.3 }, 9, { width: 360, height: 300 }, 7, ["7/38/38"]],
   ] as const,
-)("the tiles around %j at zoom %d", (at, zoom, size, deepest, want) => expect(tilesOf(at, zoom, size, deepest).map((t) => t.join("/"))).toEqual(want));
+)("the tiles around %j at zoom %d", ({ x, y }, zoom, size, deepest, want) => {
+  const latitude = (Math.atan(Math.sinh(Math.PI * (1 - 2 * y))) * 180) / Math.PI;
+  expect(tilesOf({ center: [360 * x - 180, latitude], zoom }, size, deepest).map((t) => t.join("/"))).toEqual(want);
+});
 
 test("a tile that was asked for ahead is not asked for again, unless that failed", async () => {
   const asked: string[] = [];

@@ -4,6 +4,7 @@
 // without colour. A tile is asked for again when hazards change, with the tag of what is there; until its answer is there, the map shows the one before.
 import type { AddProtocolAction, ExpressionSpecification, FilterSpecification, LayerSpecification, Map as MapLibre, VectorTileSource } from "maplibre-gl";
 import { LostError, type Api } from "../api";
+import type { Tile } from "../basemap";
 import { isFiltering, type Filter } from "../filter";
 
 type Theme = "light" | "dark";
@@ -87,21 +88,6 @@ export interface Wanted {
   /** The hazards that pass the filter; another value means that some changed. */
   readonly hazards: ReadonlyMap<number, unknown>;
   readonly drills: boolean;
-}
-
-/** Where a tile is. */
-export type Tile = readonly [z: number, x: number, y: number];
-
-/** The tiles of a window of that size, CSS pixels, around a place in Mercator's square, each from 0 to 1; none deeper than that zoom. */
-export function tilesOf(at: { readonly x: number; readonly y: number }, zoom: number, { width, height }: { readonly width: number; readonly height: number }, deepest: number): Tile[] {
-  const z = Math.min(Math.max(Math.floor(zoom), 0), deepest);
-  const n = 2 ** z;
-  const edge = 512 * 2 ** (zoom - z);
-  const range = (middle: number, size: number): number[] => {
-    const from = Math.floor(middle * n - size / 2 / edge);
-    return Array.from({ length: Math.min(Math.floor(middle * n + size / 2 / edge) - from + 1, n) }, (_, i) => from + i);
-  };
-  return range(at.y, height).filter((y) => y >= 0 && y < n).flatMap((y) => range(at.x, width).map((x): Tile => [z, ((x % n) + n) % n, y]));
 }
 
 /** The tiles on one map. */

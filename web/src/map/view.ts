@@ -1,7 +1,7 @@
 // The map itself: MapLibre, and what is drawn on it. It knows hazards, and nothing of the page around it.
 import maplibregl, { type ExpressionSpecification, type FilterSpecification, type GeoJSONSource, type LayerSpecification, type MapGeoJSONFeature } from "maplibre-gl";
 import type { Feature, FeatureCollection, Geometry, Point } from "geojson";
-import { basemapStyle, DEEPEST as GROUND, registerBasemap, strong } from "../basemap";
+import { basemapStyle, groundAhead, registerBasemap, strong, tilesOf } from "../basemap";
 import { contains } from "../geometry";
 import type { Api } from "../api";
 import { isEmpty, between, type Hazards } from "../diff";
@@ -11,15 +11,16 @@ import { byImportance } from "../order";
 import { lands, language, text, type Language } from "../words";
 import type { Town } from "../towns";
 import type { View } from "../url";
+import { chosenLayers, idOf, operatorLayers, putLayers } from "../layers";
 import type { Streets } from "../streets";
 import type { Area } from "./areas";
 import { place, type Placed, type Spot } from "./crowd";
 import { Images, SYMBOL } from "./images";
 import { workerAddress } from "./library";
-import { DEEPEST, FOUND, Surface, tilesOf } from "./surface";
+import { DEEPEST, FOUND, Surface } from "./surface";
 
 maplibregl.setWorkerUrl(workerAddress);
-const ground = registerBasemap(maplibregl);
+registerBasemap(maplibregl);
 
 /** Starts a map's workers before there is one. */
 export const warm = (): void => maplibregl.prewarm();
@@ -126,6 +127,11 @@ export class MapView {
   #selected = -1;
   #covered = { left: 0, right: 0, bottom: 0 };
   /** What the page says of the operator's basemap; undefined: there is none. */
+  /** The operator's layers, and the names of those that are shown; when one was last read again, by name, milliseconds. */
+  readonly #layers = operatorLayers();
+  layers: readonly string[] = this.#layers.length ? chosenLayers() : [];
+  readonly #refreshed = new Map<string, number>();
+  readonly #refreshing = this.#layers.some((l) => l.refresh) ? setInterval(() => this.#refreshLayers(), 10_000) : undefined;
   readonly #said = document.querySelector<HTMLMetaElement>('meta[name="hazardd-basemap"]')?.content;
   #streets: { readonly streets: Streets; readonly code: typeof import("../streets") } | undefined;
   #finding = false;
@@ -141,10 +147,9 @@ export class MapView {
     this.#reducedMotion = options.reducedMotion;
     if (this.#said) this.#most = STREETS_END;
     if (options.view) {
-      const { center, zoom } = options.view;
-      const tiles = (deepest: number) => tilesOf(maplibregl.MercatorCoordinate.fromLngLat([...center]), zoom, { width: container.clientWidth, height: container.clientHeight }, deepest);
-      this.#surface.ahead(tiles(DEEPEST), options.filter, options.at);
-      for (const tile of tiles(GROUND)) ground.getZxy(...tile).catch(() => {}); // for the browser's cache
+      const size = { width: container.clientWidth, height: container.clientHeight };
+      this.#surface.ahead(tilesOf(options.view, size, DEEPEST), options.filter, options.at);
+      groundAhead(options.view, size);
     }
     const map = (this.map = new maplibregl.Map({
       container,
@@ -196,6 +201,7 @@ export class MapView {
 
   remove(): void {
     this.#surface.end();
+    clearInterval(this.#refreshing);
     this.map.remove();
   }
 
@@ -322,6 +328,23 @@ export class MapView {
     if (this.#ready) this.#source("gaps").setData({ type: "FeatureCollection", features: [...gaps] });
   }
 
+  /** Shows the operator's layers of these names. */
+  setLayers(names: readonly string[]): void {
+    this.layers = names;
+    if (this.#ready) putLayers(this.map, this.#layers, names, "gaps");
+  }
+
+  /** Reads again what changes with time, such as radar, when that is due. */
+  #refreshLayers(): void {
+    const now = performance.now();
+    for (const l of this.#layers) {
+      if (!l.refresh || !this.map.getSource(idOf(l))) continue;
+      const before = this.#refreshed.get(l.name);
+      if (before !== undefined && now - before >= 1_000 * l.refresh) this.map.refreshTiles(idOf(l));
+      if (before === undefined || now - before >= 1_000 * l.refresh) this.#refreshed.set(l.name, now);
+    }
+  }
+
   /** Marks where the reader is. */
   setMe(at: readonly [longitude: number, latitude: number] | undefined): void {
     this.#me = at ? [{ type: "Feature", geometry: { type: "Point", coordinates: [...at] }, properties: {} }] : [];
@@ -381,7 +404,7 @@ export class MapView {
     this.#surface.fill();
     if (!this.#gaps || performance.now() < this.#fillAt) return;
     this.#gaps = false;
-    for (const id of ["base", "streets"]) if (this.map.getSource(id)) this.map.refreshTiles(id);
+    for (const id of ["base", "streets", ...this.#layers.map(idOf)]) if (this.map.getSource(id)) this.map.refreshTiles(id);
   }
 
   /** Where a hazard's point is on the screen. The map may show the world again on either side. */
@@ -623,6 +646,7 @@ export class MapView {
     this.#ready = true;
     this.#settle();
     this.#putStreets();
+    this.setLayers(this.layers);
   }
 
   #moved(): void {

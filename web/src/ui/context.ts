@@ -60,6 +60,8 @@ export class Page {
   first: First | undefined = window.hazarddFirst;
   readonly timeOpen = signal(false);
   readonly legendOpen = signal(false);
+  /** The names of the operator's layers that the map shows. */
+  readonly layers = signal<readonly string[]>([]);
   /** The places of the reader's organizations, while they are shown on the map. */
   readonly assets = signal<AssetLayer | undefined>(undefined);
   /** The search for places is open. */

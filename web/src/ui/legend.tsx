@@ -5,6 +5,7 @@ import { usePage } from "./context";
 import { forMembers } from "./later";
 import { IconButton, SeverityMark, Symbol } from "./parts";
 
+const LayerChoice = forMembers(async () => (await import("./layers")).LayerChoice);
 const AssetChoice = forMembers(async () => (await import("./assets")).AssetChoice);
 
 export function Legend() {
@@ -15,6 +16,7 @@ export function Legend() {
         <h2>{text.legend.title}</h2>
         <IconButton icon="close" label={text.close} onClick={() => (page.legendOpen.value = false)} />
       </header>
+      {document.querySelector('meta[name="hazardd-layers"]') && <LayerChoice />}
       <h3>{text.legend.severity}</h3>
       <ul>
         {[...severities].reverse().map((s) => (

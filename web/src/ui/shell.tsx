@@ -2,7 +2,7 @@
 import { effect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { again, beginAgain } from "../again";
-import { addressOf, canShow, NARROW, saves, sizeFor } from "../begin";
+import { ABOVE, addressOf, canShow, NARROW, saves, sizeFor } from "../begin";
 import { New } from "../edit/parts";
 import { library } from "../map/library";
 import { lastView, type View } from "../url";
@@ -368,8 +368,9 @@ function Notes() {
   );
 }
 
-/** The map's code, with all that it cannot do without. */
-async function readyMap() {
+/** The map's code, with all that it cannot do without. The ground of the view comes meanwhile. */
+async function readyMap({ store }: Page) {
+  void import("../basemap").then((m) => m.groundAhead(store.view.peek(), { width: innerWidth, height: ABOVE })).catch(() => {});
   await library();
   return import("../map/view");
 }
@@ -396,7 +397,7 @@ function MapPlace() {
     const stop = effect(() => {
       if (moves(page) || page.pictured.value && !saves()) page.moving.value = true;
     });
-    if (!saves()) void listRead(page).then(() => (over ? undefined : readyMap())).catch(() => {}); // whoever needs it asks again
+    if (!saves()) void listRead(page).then(() => (over ? undefined : readyMap(page))).catch(() => {}); // whoever needs it asks again
     return () => {
       over = true;
       stop();
@@ -415,7 +416,7 @@ function MapPlace() {
           page.mapLost.value = true;
           if (++failures >= 3 && !page.store.api.user) void beginAgain();
         };
-        return Promise.all([again(readyMap, failed, over.signal), painted()]);
+        return Promise.all([again(() => readyMap(page), failed, over.signal), painted()]);
       })
       .then(([code]) => {
         if (!code || over.signal.aborted) return;
@@ -460,6 +461,7 @@ function MapPlace() {
           { api: store.api, theme: page.theme.value, view: beginning(page), filter: store.filter.peek(), at: store.past.peek()?.at, reducedMotion: () => page.reducedMotion.value },
         );
         page.map.value = map;
+        page.layers.value = map.layers;
         // A link to a hazard without a window leads to the hazard.
         if (!linked && store.selected.peek()) {
           const stop = effect(() => {
@@ -477,6 +479,7 @@ function MapPlace() {
         ends.push(
           effect(() => map.setTheme(page.theme.value)),
           effect(() => map.setWords(language())),
+          effect(() => map.setLayers(page.layers.value)),
           effect(() => {
             const { areas } = store;
             areas.news.value; // what has an area is read after the list

@@ -6,6 +6,8 @@ package browser
 
 import (
 	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/hazardd/hazardd/internal/atlas/basemap"
 	"github.com/hazardd/hazardd/internal/ingest/poll/delay"
@@ -113,17 +115,27 @@ func (a *Docs) Routes() {
 type Map struct {
 	*Pages
 	page web.Handler
-	// StreetsAt is the address of a basemap that browsers read directly; nil means none.
-	StreetsAt *url.URL
 	// EmbedSites are the origins whose pages may show the widget in a frame, besides our own; *
 	// allows all.
 	EmbedSites []string
-	streets    []byte // tells the map's document where the streets are; nil means no streets
+	operator   []byte // tells the map's document where streets and layers of the operator are; nil means none
+	connect    string // the origins of these, besides our own, separated by blanks
 }
 
-// NewMap returns the handlers of the map; streets is the operator's basemap on this server.
-func NewMap(p *Pages, files web.Handler, streets *basemap.Streets, at *url.URL, embedSites []string) *Map {
-	return &Map{p, files, at, embedSites, streetsMark(streets, at)}
+// NewMap returns the handlers of the map; streets is the operator's basemap on this server, at the address of one elsewhere. What is of
+// the operator is told in the head of the map's document.
+func NewMap(p *Pages, files web.Handler, streets *basemap.Streets, at *url.URL, layers []Layer, embedSites []string) *Map {
+	m := &Map{Pages: p, page: files, EmbedSites: embedSites, operator: append(streetsMark(streets, at), layersMark(layers)...)}
+	var origins []string
+	if at != nil {
+		origins = append(origins, at.Scheme+"://"+at.Host)
+	}
+	for _, l := range layers {
+		origins = append(origins, l.origins()...)
+	}
+	slices.Sort(origins)
+	m.connect = strings.Join(slices.Compact(origins), " ")
+	return m
 }
 
 // Routes adds the map.
