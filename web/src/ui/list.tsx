@@ -182,6 +182,7 @@ function ListHead() {
         </strong>
         {isFiltering(store.filter.value) && <span class="muted">{` · ${text.list.matching({ n: matching, all })}`}</span>}
       </p>
+      {document.querySelector('meta[name="hazardd-open"][content="public"]') && <a href={`./here?lang=${language().id}`}>{text.list.ask}</a>}
       <label class="sort">
         <span class="sr">{text.list.sort}</span>
         <select value={store.order.value} title={text.list.sort} onChange={(e) => (store.order.value = e.currentTarget.value as Order)}>
