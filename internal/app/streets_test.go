@@ -14,7 +14,8 @@ func TestALayerThatCannotBeShownIsRefusedAtTheStart(t *testing.T) {
 	good := browser.Layer{Name: "radar", URL: "https://tiles.example.org/{z}/{x}/{y}.png", Attribution: "The weather service", Opacity: 1}
 	for want, change := range map[string]func(*browser.Layer){
 		"expected up to 32 of a-z":    func(l *browser.Layer) { l.Name = "Radar 1" },
-		"expected https://HOST/":      func(l *browser.Layer) { l.URL = "https://a;script-src */{z}/{x}/{y}.png" },
+		"script-src */":               func(l *browser.Layer) { l.URL = "https://a;script-src */{z}/{x}/{y}.png" },
+		"expected https://HOST/":      func(l *browser.Layer) { l.URL = "ftp://tiles.example.org/{z}/{x}/{y}.png" },
 		"without user, fragment":      func(l *browser.Layer) { l.URL = "https://{s}.example.org/{z}/{x}/{y}.png" },
 		"plain http":                  func(l *browser.Layer) { l.URL = "http://tiles.example.org/tiles.json" },
 		"attribution: missing":        func(l *browser.Layer) { l.Attribution = "" },

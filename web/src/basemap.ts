@@ -116,7 +116,6 @@ export function tilesOf({ center: [longitude, latitude], zoom }: View, { width, 
   return range(at.y, height).filter((y) => y >= 0 && y < n).flatMap((y) => range(at.x, width).map((x): Tile => [z, ((x % n) + n) % n, y]));
 }
 
-
 export const byZoom = (...stops: number[]): ExpressionSpecification => ["interpolate", ["linear"], ["zoom"], ...stops];
 // Each place has the zooms between which it is shown: from the first up to, but not including, the
 // last.
