@@ -128,8 +128,8 @@ func (w *World) take(reports []hazard.Report, drawings []Drawing, released bool)
 			r.Suspect = ""
 			e.told = append(e.told, telling{at: w.now, report: &r})
 			if r.Ended == "" {
-				stated := r.Type == hazard.Earthquake || r.Relayed || r.Version-int64(r.Start) > 3_600_000
-				e.starts = append(e.starts, start{r.Part, r.Version, r.Start, stated})
+				certain := r.Type == hazard.Earthquake || r.Relayed
+				e.starts = append(e.starts, start{r.Part, r.Version, r.Start, certain || r.Version-int64(r.Start) > 3_600_000, certain})
 			}
 		}
 		before := map[*Hazard]State{}
@@ -534,6 +534,9 @@ func (w *World) ofUUID(e *event) *Hazard {
 	events := w.partOf(h)
 	if h.drill != e.drill || !relayed && (len(events) == 0 || slices.ContainsFunc(events, func(o *event) bool { return !o.word(w.now).head.Relayed })) {
 		return nil
+	}
+	if slices.ContainsFunc(events, func(o *event) bool { one, decided := w.one[pairOf(e, o)]; return decided && !one }) {
+		return nil // a person has separated them
 	}
 	if len(events) == 0 && h.kept != nil { // it has an event again
 		h.kept = nil

@@ -41,7 +41,20 @@ type start struct {
 	part    string
 	version int64
 	at      instant
-	stated  bool // long before its issue, of an earthquake, or passed on
+	stated  bool // long before its issue, or certain
+	certain bool // of an earthquake, or passed on
+}
+
+// compareStarts orders starts by part and issue. Of one issue a certain one counts, or else the
+// earliest.
+func compareStarts(a, b start) int {
+	if c := cmp.Or(cmp.Compare(a.part, b.part), cmp.Compare(a.version, b.version)); c != 0 || a.certain == b.certain {
+		return cmp.Or(c, cmp.Compare(a.at, b.at))
+	}
+	if a.certain {
+		return -1
+	}
+	return 1
 }
 
 // telling is a report. Without one, it means that the source no longer lists the event.
@@ -247,29 +260,32 @@ func (e *event) word(t instant) word {
 
 // began returns when the event began. The reports are read in the order of their issue. The first
 // start stays, but for one that had not come when another was given, an earlier one, and one that its
-// source states: more than an hour before the issue, of an earthquake, or passed on. A report that
+// source states: more than an hour before the issue, or certain (of an earthquake, or passed on). Only
+// what is stated moves a certain one. A report that
 // ends the event says nothing of its start, unless there are no others. One about some places only
 // says when it takes effect there.
 func (e *event) began(parts []hazard.Report) instant {
 	last := parts[len(parts)-1]
 	whole := map[int64]bool{}    // issues that are about the whole event
-	first := map[int64]start{}   // the earliest start in each issue
-	stated := map[string]int64{} // part → the last issue that states its start
+	first := map[int64]start{}   // what counts of each issue
+	stated := map[string]start{} // part → the last that states its start
 	placed := map[string]bool{}
 	for _, p := range parts {
 		placed[p.Part] = len(p.Places) > 0
 		whole[p.Version] = whole[p.Version] || !placed[p.Part]
 	}
-	for _, said := range e.starts {
-		if v, ok := stated[said.part]; said.stated && (!ok || said.version > v) {
-			stated[said.part] = said.version
+	starts := slices.SortedFunc(slices.Values(e.starts), compareStarts)
+	starts = slices.CompactFunc(starts, func(a, b start) bool { return a.part == b.part && a.version == b.version })
+	for _, said := range starts {
+		if said.stated { // they are sorted
+			stated[said.part] = said
 		}
 	}
-	for _, said := range e.starts {
-		if v, ok := stated[said.part]; ok && said.version < v {
+	for _, said := range starts {
+		if s, ok := stated[said.part]; ok && (said.version < s.version || said.version > s.version && s.certain) {
 			continue
 		}
-		if at, ok := first[said.version]; !ok || said.at < at.at {
+		if at, ok := first[said.version]; !ok || said.certain && !at.certain || said.certain == at.certain && said.at < at.at {
 			first[said.version] = said
 		}
 		whole[said.version] = whole[said.version] || !placed[said.part]
@@ -277,14 +293,14 @@ func (e *event) began(parts []hazard.Report) instant {
 	if len(first) == 0 {
 		return last.Start
 	}
-	began := hazard.MaxInstant
+	began := start{at: hazard.MaxInstant}
 	for _, version := range slices.Sorted(maps.Keys(first)) {
 		said := first[version]
-		if said.at < began || whole[version] && (said.stated || began > instant(version)) {
-			began = said.at
+		if moves := said.at < began.at || whole[version] && (said.stated || began.at > instant(version)); moves && (said.stated || !began.certain) {
+			began = said
 		}
 	}
-	return began
+	return began.at
 }
 
 // inForce returns the parts that count at t, from the oldest, and for each the first of the places
