@@ -31,6 +31,8 @@ func Source() source.Source {
 				Cite: "https://data.bmkg.go.id/gempabumi/: the list of M 5.0 and more, and that of felt earthquakes"},
 			{Role: source.RoleUnknown, Types: []hazard.Type{hazard.Tsunami}, Cite: "a sentence on an earthquake; the warnings themselves are not in this data"},
 		},
+		Lists: source.Lists{InForce: source.No, Complete: source.No, Identity: "time of origin and place", NoEnd: seismic.NoEnd + "; a tsunami 6 h",
+			Cite: "https://data.bmkg.go.id/gempabumi/: the latest fifteen, without numbers"},
 		Lives: append([]source.Life{{Of: "the chance of a tsunami", For: tsunamiLife}}, seismic.Lives...),
 	}
 	return s

@@ -26,6 +26,8 @@ func Source() source.Source {
 		Rank: source.Ranks{hazard.Wildfire: source.National},
 		Coverage: []source.Coverage{{Role: source.RoleResponsible, Countries: []string{"US"}, Within: []source.Area{source.Box("California", -124.5, 32.5, -114.1, 42)}, From: "10 acres",
 			Cite: "https://www.fire.ca.gov/incidents: incidents of 10 acres and more, and others of interest"}},
+		Lists: source.Lists{InForce: source.No, Complete: source.No, Identity: "UniqueId", NoEnd: "two weeks from the last change",
+			Cite: "the recordings: all incidents of the year, with those over; a new list begins with the year"},
 		Lives: []source.Life{{Of: "an incident", For: life}},
 	}
 }

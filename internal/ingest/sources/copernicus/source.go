@@ -25,6 +25,8 @@ func Source() source.Source {
 			Cite: "it is activated on request, and warns of nothing: https://rapidmapping.emergency.copernicus.eu/"}},
 		Schemes:  []source.Scheme{{Name: "cems"}, {Name: "charter"}},
 		Responds: true,
-		Lives:    []source.Life{{Of: "an open activation", For: life}},
+		Lists: source.Lists{InForce: source.No, Complete: source.No, Identity: "code of the activation", NoEnd: "until it is closed, two weeks at most",
+			Cite: "the recordings: a page of all activations, newest first, with closed ones"},
+		Lives: []source.Life{{Of: "an open activation", For: life}},
 	}
 }

@@ -34,6 +34,8 @@ func Source() source.Source {
 		Rank:   source.Ranks{hazard.Earthquake: source.Specialist},
 		Coverage: []source.Coverage{{Role: source.RoleWatches, World: true, From: "M 4.5",
 			Cite: "https://www.seismicportal.eu/fdsn-wsevent.html: minmag=4 is what is polled; M 4.5 makes a hazard"}},
+		Lists: source.Lists{InForce: source.No, Complete: source.No, Identity: "unid", NoEnd: seismic.NoEnd,
+			Cite: "https://www.seismicportal.eu/fdsn-wsevent.html: the answer to a query of a span of time"},
 		Lives: seismic.Lives,
 	}
 }

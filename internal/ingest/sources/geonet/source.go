@@ -25,6 +25,8 @@ func Source() source.Source {
 		Rank:   source.Ranks{hazard.Earthquake: source.National},
 		Coverage: []source.Coverage{{Role: source.RoleResponsible, Countries: []string{"NZ"}, Sea: 370, From: "MMI 3",
 			Cite: "https://api.geonet.org.nz/: quakes in the New Zealand region that may have caused shaking of that intensity"}},
+		Lists: source.Lists{InForce: source.No, Complete: source.No, Identity: "publicID", NoEnd: seismic.NoEnd,
+			Cite: "https://api.geonet.org.nz/: at most the latest hundred; a deleted one is listed as such"},
 		Lives: seismic.Lives,
 	}
 }

@@ -26,6 +26,8 @@ func Source() source.Source {
 			Cite: "https://volcano.si.edu/reports_weekly.cfm: criteria and disclaimers; it is not a comprehensive list"}},
 		// The number identifies the volcano; each of its eruptions is a separate hazard.
 		Schemes: []source.Scheme{{Name: Name, Type: hazard.Volcano, Bare: regexp.MustCompile(`^\d{6}$`)}},
-		Lives:   []source.Life{{Of: "a weekly report", For: life}},
+		Lists: source.Lists{Complete: source.No, Identity: "number of the volcano", NoEnd: "eight days from the report",
+			Cite: "https://volcano.si.edu/reports_weekly.cfm: not a comprehensive list"},
+		Lives: []source.Life{{Of: "a weekly report", For: life}},
 	}
 }

@@ -25,6 +25,8 @@ func Source() source.Source {
 		Rank:   source.Ranks{hazard.Earthquake: source.National},
 		Coverage: []source.Coverage{{Role: source.RoleResponsible, Countries: []string{"ES"}, From: "M 2.5",
 			Cite: "Real Decreto 645/2020, article 17: the institute runs the national seismic network and tells the institutions of earthquakes"}},
+		Lists: source.Lists{InForce: source.No, Complete: source.No, Identity: "evid", NoEnd: seismic.NoEnd,
+			Cite: "the recording: ten days; small earthquakes leave sooner"},
 		Lives: seismic.Lives,
 	}
 }

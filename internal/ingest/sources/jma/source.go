@@ -46,6 +46,8 @@ func Source() source.Source {
 				Cite: "Meteorological Service Act of Japan, articles 13, 13-2 and 14-2: the agency issues the advisories, warnings and emergency warnings of weather, waves and storm surges"},
 		},
 		Schemes: []source.Scheme{{Name: schemeOfQuakes, Type: hazard.Earthquake, CausedBy: Name}},
+		Lists: source.Lists{InForce: source.No, Complete: source.No, Identity: "EventID; of weather, office and phenomenon; of a river, its forecast area", NoEnd: "by the kind of document",
+			Cite: "https://xml.kishou.go.jp/xmlpull.html: an index has the latest documents, not what is in force"},
 		Lives: append([]source.Life{{Of: "a tsunami document without an end of its own", For: life}, {Of: "a document of weather warnings", For: lifeOfWarning},
 			{Of: "one of advisories alone", For: lifeOfAdvisory}}, seismic.Lives...),
 		PlaceCodes: "JMA_AREA",

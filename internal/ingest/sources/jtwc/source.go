@@ -34,6 +34,8 @@ func Source() source.Source {
 			source.Box("South Indian and South Pacific Ocean", 20, -50, -120, 0),
 		}, Cite: "JTWC, \"Frequently Asked Questions\": warnings for U.S. government agencies from the coast of Africa to the Americas, not for the public of any state"}},
 		Lasts: func(string, hazard.Instant, hazard.Instant) bool { return true },
+		Lists: source.Lists{Identity: "ATCF number", NoEnd: "a day from the last warning",
+			Cite: "the recordings: an ocean has warnings, or the words that there are none; two indexes that lack a storm end it"},
 		Lives: []source.Life{{Of: "a warning", For: life}},
 	}
 }

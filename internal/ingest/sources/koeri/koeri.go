@@ -41,6 +41,8 @@ func Source() source.Source {
 		Rank:   source.Ranks{hazard.Earthquake: source.National},
 		Coverage: []source.Coverage{{Role: source.RoleWatches, Countries: []string{"TR"}, From: "M 3.5",
 			Cite: "http://udim.koeri.boun.edu.tr: the automatic and reviewed earthquakes of the last 24 hours"}},
+		Lists: source.Lists{InForce: source.No, Complete: source.No, Identity: "time of origin and place", NoEnd: seismic.NoEnd,
+			Cite: "the recording: all earthquakes of the last 24 hours, without numbers"},
 		Lives: seismic.Lives,
 	}
 }

@@ -22,6 +22,9 @@ const (
 	GreatLife = 72 * time.Hour // our judgment: search and rescue is urgent for three days
 )
 
+// NoEnd says how long an earthquake counts, since no service states an end (source.Lists).
+const NoEnd = "24 h from the earthquake, 72 h at WARNING"
+
 // Lives are how long earthquakes last, for the description of a source.
 var Lives = []source.Life{{Of: "an earthquake", For: UsualLife}, {Of: "an earthquake of level WARNING", For: GreatLife}}
 

@@ -38,7 +38,9 @@ func Source() source.Source {
 			}, From: "M 6.5, as advice to national authorities", Feed: index("PHEB"),
 				Cite: "User's Guide for the Pacific Tsunami Warning Center Enhanced Products (IOC Technical Series 105); CARIBE-EWS (135)"},
 		},
-		Schemes:    []source.Scheme{{Name: "quake", Type: hazard.Earthquake, CausedBy: "usgs"}},
+		Schemes: []source.Scheme{{Name: "quake", Type: hazard.Earthquake, CausedBy: "usgs"}},
+		Lists: source.Lists{InForce: source.No, Complete: source.No, Identity: "incidents of each center", NoEnd: "a day from the last message",
+			Cite: "the recordings: an index has the last message for ever"},
 		Lives:      []source.Life{{Of: "a message", For: life}, {Of: "a message of no threat", For: lifeOfInformation}},
 		PlaceCodes: "UGC", // the centers use the weather service's codes for coasts
 	}

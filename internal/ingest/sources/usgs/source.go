@@ -36,7 +36,9 @@ func Source() source.Source {
 				Cite: "USGS FAQ: the National Earthquake Information Center locates M 4.5 and above worldwide"},
 		},
 		Missing: missing,
-		Lives:   seismic.Lives,
+		Lists: source.Lists{InForce: source.No, Complete: source.No, Identity: "any id that a network gave it", NoEnd: seismic.NoEnd,
+			Cite: "https://earthquake.usgs.gov/earthquakes/feed/v1.0/geojson.php: lists of the past hour, day and week; a deleted event says so itself"},
+		Lives: seismic.Lives,
 	}
 }
 

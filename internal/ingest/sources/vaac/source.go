@@ -25,6 +25,8 @@ func Source() source.Source {
 		Rank: source.Ranks{hazard.Volcano: source.Relay},
 		Coverage: []source.Coverage{{Role: source.RoleWatches, World: true, From: "ash in the air, as satellites see it",
 			Cite: "ICAO Annex 3, 3.5: the areas of responsibility of the nine centers"}},
+		Lists: source.Lists{InForce: source.No, Complete: source.No, Identity: "number of the volcano", NoEnd: "until 3 h after the next one is due",
+			Cite: "the gateway keeps the latest text of each bulletin, however old; the last of a series says so (ICAO Annex 3, appendix 2)"},
 		Lives: []source.Life{{Of: "an advisory that does not say when the next one is due", For: life}},
 	}
 }
