@@ -30,8 +30,9 @@ type absentees struct {
 
 // lack counts the consecutive lists, some time apart, that lacked an event.
 type lack struct {
-	lists int
-	last  hazard.Instant // when the last of them was read
+	lists  int
+	last   hazard.Instant // when the last of them was read
+	enough bool           // the event is over, as far as these lists go
 }
 
 // judge examines the active events of a source after a complete read at now, and returns those that
@@ -62,16 +63,16 @@ func (a *absentees) judge(active []store.ActiveEvent, named func(store.ActiveEve
 		l, again := a.since[e.Event]
 		switch {
 		case !again || l.last > now:
-			l = lack{1, now}
+			l = lack{1, now, l.enough}
 		case now >= l.last.Add(apart):
-			l = lack{l.lists + 1, now}
+			l = lack{l.lists + 1, now, l.enough}
 		}
-		if l.lists >= confirm {
+		if l.enough = l.enough || l.lists >= confirm; l.enough {
 			over = append(over, e)
-			continue
+		} else {
+			waiting = append(waiting, e)
 		}
 		since[e.Event] = l
-		waiting = append(waiting, e)
 	}
 	a.since, a.spared = since, spared
 	return over, waiting
@@ -98,8 +99,7 @@ type listed struct {
 // account is what the lists of a feed have said about active events, or about messages.
 type account struct {
 	absent absentees
-	had    map[string]int  // → the read (lists.reads) that contained it last
-	gone   map[string]bool // enough consecutive lists lacked it
+	had    map[string]int // → the read (lists.reads) that contained it last
 }
 
 func (l *listed) ofEvents() *account   { return &l.events }
@@ -115,26 +115,11 @@ func (s *lists) missing(l *listed, of func(*listed) *account, active []store.Act
 			known[e.HazardID] = known[e.HazardID] || of(o).had[e.Event] > 0
 		}
 	}
-	a := of(l)
-	missed, waits := a.absent.judge(active, func(e store.ActiveEvent) bool {
+	missed, waits := of(l).absent.judge(active, func(e store.ActiveEvent) bool {
 		return goesOn(e) || known[e.HazardID] && !mine[e.HazardID]
 	}, now, l.Every/2, s.src.Lists.Confirmations())
-	gone := map[string]bool{}
 	for _, e := range missed {
-		gone[e.Event] = true
-	}
-	for _, e := range active {
-		if !goesOn(e) && a.gone[e.Event] && !a.absent.spared[e.Event] {
-			gone[e.Event] = true
-		}
-	}
-	a.gone = gone
-	for _, e := range active {
-		all := gone[e.Event]
-		for _, o := range s.of {
-			all = all && (of(o).had[e.Event] == 0 || of(o).gone[e.Event])
-		}
-		if all {
+		if !slices.ContainsFunc(s.of, func(o *listed) bool { return of(o).had[e.Event] > 0 && !of(o).absent.since[e.Event].enough }) {
 			over = append(over, e)
 		}
 	}

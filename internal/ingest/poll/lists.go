@@ -130,7 +130,7 @@ func (s *lists) conclude(ctx context.Context, l *listed, batch *source.Batch, re
 // recall notes that a list that is not complete holds events and messages: the lists that lacked them
 // before no longer count.
 func (s *lists) recall(ctx context.Context, l *listed, res *fuse.Result) error {
-	if len(l.events.absent.since)+len(l.events.gone)+len(l.messages.absent.since)+len(l.messages.gone) == 0 {
+	if len(l.events.absent.since)+len(l.messages.absent.since) == 0 {
 		return nil
 	}
 	active, err := s.store.Reports.ActiveEvents(ctx, s.src.Name)
@@ -144,12 +144,10 @@ func (s *lists) recall(ctx context.Context, l *listed, res *fuse.Result) error {
 	for _, e := range active {
 		if present[e.HazardID] {
 			delete(l.events.absent.since, e.Event)
-			delete(l.events.gone, e.Event)
 		}
 	}
 	for key := range res.Parts {
 		delete(l.messages.absent.since, accountName(key))
-		delete(l.messages.gone, accountName(key))
 	}
 	return nil
 }
