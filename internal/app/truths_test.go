@@ -16,6 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
@@ -231,6 +232,7 @@ func firesOfTheNIFC() truth {
 	type lists struct {
 		Features []struct {
 			Properties map[string]json.RawMessage
+			Geometry   *place
 		}
 	}
 	return lasts(func(t *testing.T, known *lasting, list lists, at time.Time) {
@@ -258,7 +260,17 @@ func firesOfTheNIFC() truth {
 				delete(known.facts, key)
 				continue
 			}
-			known.set(key, fact{start: start}, changed.Add(7*day))
+			fire := known.facts[key]
+			fire.start = start
+			if f.Geometry != nil && f.Geometry.area.IsZero() {
+				fire.point = f.Geometry.point
+			} else if f.Geometry != nil {
+				var lon, lat number
+				_ = json.Unmarshal(cmpRaw(f.Properties["attr_InitialLongitude"], f.Properties["InitialLongitude"]), &lon)
+				_ = json.Unmarshal(cmpRaw(f.Properties["attr_InitialLatitude"], f.Properties["InitialLatitude"]), &lat)
+				fire.area, fire.point = f.Geometry.area, [2]float64{lon.v, lat.v}
+			}
+			known.set(key, believed(fire), changed.Add(7*day))
 		}
 	})
 }
@@ -303,7 +315,7 @@ func disastersOfGDACS() truth {
 					SeverityText string
 				}
 			}
-			Geometry struct{ Coordinates json.RawMessage }
+			Geometry place
 		}
 	}
 	return lasts(func(t *testing.T, known *lasting, list lists, at time.Time) {
@@ -346,7 +358,7 @@ func disastersOfGDACS() truth {
 			case "TC":
 				level = stormLevelOf(level, p.SeverityData.SeverityText)
 			}
-			known.set(fmt.Sprintf("%s%.0f", p.EventType, p.EventID.v), fact{start: from, level: level}, until)
+			known.set(fmt.Sprintf("%s%.0f", p.EventType, p.EventID.v), fact{start: from, level: level, point: f.Geometry.point}, until)
 		}
 	})
 }
@@ -401,9 +413,10 @@ type capInfo struct {
 	Responses []string       `xml:"-" json:"responseType"`
 	Parameter []capParameter `xml:"parameter" json:"parameter"`
 	Area      []struct {
-		Name     string   `xml:"areaDesc" json:"areaDesc"`
-		Polygons []string `xml:"polygon" json:"-"` // latitude,longitude …
-		Circles  []string `xml:"circle" json:"-"`  // latitude,longitude radius in km
+		Name     string         `xml:"areaDesc" json:"areaDesc"`
+		Polygons []string       `xml:"polygon" json:"-"` // latitude,longitude …
+		Circles  []string       `xml:"circle" json:"-"`  // latitude,longitude radius in km
+		Codes    []capParameter `xml:"-" json:"geocode"` // of MeteoAlarm
 	} `xml:"area" json:"area"`
 }
 
@@ -448,11 +461,18 @@ func (i *capInfo) level() string {
 	return "INFORMATION"
 }
 
-// shapes returns the polygons and circles of a block; known is false if one of its areas has none.
+// shapes returns the polygons and circles of a block, and the built-in shapes of MeteoAlarm's codes; known
+// is false if one of its areas has none.
 func (i *capInfo) shapes(t *testing.T) (all []geo.Shape, known bool) {
 	t.Helper()
 	for _, a := range i.Area {
-		if len(a.Polygons)+len(a.Circles) == 0 {
+		placed := len(a.Polygons)+len(a.Circles) > 0
+		for _, c := range a.Codes {
+			if shape, ok := (region.Finder{}).Shape(t.Context(), "EMMA_ID:"+c.Value); ok && c.Name == "EMMA_ID" {
+				all, placed = append(all, shape), true
+			}
+		}
+		if !placed {
 			return nil, false
 		}
 		for _, c := range a.Circles {
