@@ -55,7 +55,7 @@ test("a storm plays from forecast to forecast, with the keyboard too, beside wha
 
 test("an earthquake says which towns it shook, and that this is estimated; a wave, when it is where", { tag: "@slow" }, async ({ page, server }) => {
   const quake = await server.hazard("M 6.2 Earthquake", { type_ID: "EARTHQUAKE", latitude: 40.8, longitude: 28.2 });
-  const after = await server.hazard("M 5.0 Earthquake", { type_ID: "EARTHQUAKE", latitude: 40.9, longitude: 28.3 });
+  await server.hazard("M 5.0 Earthquake", { type_ID: "EARTHQUAKE", latitude: 40.9, longitude: 28.3 });
   const by = new Date(Date.now() + hour).toISOString();
   await tells(page, {
     arrivals: [{ by, country: "", coast: "Miyako, 3 m" }, { by, country: "", coast: "Ofunato, measured 0.2 m", observed: true }],
@@ -68,6 +68,6 @@ test("an earthquake says which towns it shook, and that this is estimated; a wav
   await expect(p.getByText("Miyako, 3 m")).toBeVisible();
   await expect(p.locator("strong", { hasText: "measured 0.2 m" })).toBeVisible();
   await expectAccessible(page, "the towns that an earthquake shook");
-  await p.getByRole("button", { name: after.hazard_Name }).press("Enter");
-  await expect(page.getByRole("heading", { level: 2 }).filter({ hasText: "5.0" })).toBeVisible();
+  await p.getByRole("button", { name: "Earthquake 55 km west of Istanbul" }).press("Enter");
+  await expect(page.getByRole("heading", { name: "M 5.0 Earthquake" })).toBeVisible();
 });
