@@ -167,7 +167,7 @@ func (a *ArcGIS) arcgisQuery(w http.ResponseWriter, r *http.Request, who *auth.C
 	if err != nil {
 		return err
 	}
-	return a.Hold(w, r, who, route.CostOfPage, func(w http.ResponseWriter) error {
+	return a.HoldInTurns(w, r, who, route.CostOfPage, func(w http.ResponseWriter, r *http.Request) error {
 		var body bytes.Buffer
 		reader := wish.Reader()
 		restricted, number, err := a.arcgisAnswer(r.Context(), &body, l, q, who, reader)

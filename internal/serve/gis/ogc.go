@@ -282,9 +282,13 @@ func (a *OGC) ogcItems(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 		return err
 	}
 	if set.Own != nil {
-		return a.Hold(w, r, who, route.CostOfShapes, func(w http.ResponseWriter) error { return a.makeParts(w, r, who, set, values, form, &q, wants) })
+		return a.HoldInTurns(w, r, who, route.CostOfShapes, func(w http.ResponseWriter, r *http.Request) error {
+			return a.makeParts(w, r, who, set, values, form, &q, wants)
+		})
 	}
-	return a.Hold(w, r, who, route.CostOfPage, func(w http.ResponseWriter) error { return a.makeItems(w, r, who, set.ID, values, form, q, wants) })
+	return a.HoldInTurns(w, r, who, route.CostOfPage, func(w http.ResponseWriter, r *http.Request) error {
+		return a.makeItems(w, r, who, set.ID, values, form, q, wants)
+	})
 }
 
 // makeItems builds a page of features.

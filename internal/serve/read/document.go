@@ -7,6 +7,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/serve/route"
 )
 
 // maxForms bounds the cache of hazards in formats other than JSON, in bytes. It holds 5,000 plain
@@ -21,6 +22,9 @@ func (a *Hazards) Encode(ctx context.Context, out io.Writer, from format.Store, 
 	}
 	doc := format.NewWriter(out, f, o)
 	for h, products := range list {
+		if err := route.Pause(ctx); err != nil {
+			return err
+		}
 		if err := a.forms.Write(ctx, doc, from, h, products); err != nil {
 			return err
 		}

@@ -66,7 +66,9 @@ func (a *Lists) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	w.Header().Set("Last-Modified", v.At().Time().Format(http.TimeFormat))
 	body, err := a.lists.Form(v, f.String()+saidFor(o.Language, o.At), filter, who.Orgs, wish, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
 		// The first request may be canceled while others still wait for the body.
-		return a.Encode(context.WithoutCancel(r.Context()), out, a.Store.Log, f, o, list)
+		return a.InTurns(context.WithoutCancel(r.Context()), a.Payer(r, who), func(ctx context.Context, _ *encoded.Turn) error {
+			return a.Encode(ctx, out, a.Store.Log, f, o, list)
+		})
 	})
 	if errors.Is(err, encoded.ErrLarge) {
 		return a.Hold(w, r, who, route.CostOfPage, func(w http.ResponseWriter) error {
@@ -75,7 +77,7 @@ func (a *Lists) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Cal
 			sum := sha256.Sum256(fmt.Append(nil, o.Self, " ", v.Audience(who.Orgs), " ", v.Names(), " ", wish))
 			tag := fmt.Sprintf(`"%d-%d-%s-%x"`, v.Number(), v.At(), f, sum[:9])
 			return a.Streamed(w, r, tag, v.Audience(who.Orgs) != "", func(out io.Writer) error {
-				return a.Encode(r.Context(), out, a.Store.Log, f, o, wish.Reader().All(v.Hazards(filter, who.Orgs)))
+				return a.encodeStream(r, who, out, f, o, wish.Reader().All(v.Hazards(filter, who.Orgs)))
 			})
 		})
 	}
@@ -84,6 +86,18 @@ func (a *Lists) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	}
 	sendAs(w, f, false, "hazards-active")
 	return a.answerShared(w, r, who, v, body, now)
+}
+
+// encodeStream writes a document that is sent while it is made: in turns, and in none while its reader is
+// waited for.
+func (a *Lists) encodeStream(r *http.Request, who *auth.Caller, out io.Writer, f format.Format, o format.Options, list iter.Seq2[*hazard.Hazard, int]) error {
+	return a.InTurns(r.Context(), a.Payer(r, who), func(ctx context.Context, turn *encoded.Turn) error {
+		sent := turn.Writer(ctx, out)
+		if err := a.Encode(ctx, sent, a.Store.Log, f, o, list); err != nil {
+			return err
+		}
+		return sent.Flush()
+	})
 }
 
 // saidFor is what the headlines of a list depend on besides its hazards: the language, and the day.

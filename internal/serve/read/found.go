@@ -31,6 +31,9 @@ func (a *Hazards) Each(ctx context.Context, q query.Query, who *auth.Caller, eac
 		}
 		restricted, number = restricted || page.Restricted, page.Number
 		for i, h := range page.Hazards {
+			if err := route.Pause(ctx); err != nil {
+				return restricted, number, err
+			}
 			if more, err := each(h.Named(q.Names), page.Totals[i]); err != nil || !more {
 				return restricted, number, err
 			}

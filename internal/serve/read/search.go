@@ -31,6 +31,14 @@ func costOfSearch(q *query.Query, f format.Format) int64 {
 	return min(route.CostOfPage, int64(q.Limit)*route.CostOfRecord)
 }
 
+// holdForm holds a page of hazards, and makes it in turns if its form costs much.
+func (a *Lists) holdForm(w http.ResponseWriter, r *http.Request, who *auth.Caller, q *query.Query, f format.Format, answer func(http.ResponseWriter, *http.Request) error) error {
+	if f != format.JSON {
+		return a.HoldInTurns(w, r, who, costOfSearch(q, f), answer)
+	}
+	return a.Hold(w, r, who, costOfSearch(q, f), func(w http.ResponseWriter) error { return answer(w, r) })
+}
+
 // Found is the result of a search: hazards as of the requested moment, with the number of products
 // that the caller may see.
 type Found struct {
@@ -55,12 +63,12 @@ func (a *Lists) search(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 		return err
 	}
 	if form, ok := format.ParsePackage(r.URL.Query().Get("f")); ok {
-		return a.Hold(w, r, who, route.CostOfPage, func(w http.ResponseWriter) error { return a.answerPackage(w, r, who, q, form) })
+		return a.HoldInTurns(w, r, who, route.CostOfPage, func(w http.ResponseWriter, r *http.Request) error { return a.answerPackage(w, r, who, q, form) })
 	}
 	if q.Limit == 0 {
 		q.Limit = query.DefaultLimit
 	}
-	return a.Hold(w, r, who, costOfSearch(&q, f), func(w http.ResponseWriter) error {
+	return a.holdForm(w, r, who, &q, f, func(w http.ResponseWriter, r *http.Request) error {
 		found, err := a.SearchStore(r.Context(), q, who, a.Now())
 		if err != nil {
 			return err
@@ -114,7 +122,7 @@ func (a *Lists) searchActive(w http.ResponseWriter, r *http.Request, who *auth.C
 		a.SetCoverage(w, &q)
 		return a.answerFound(w, r, form, &q, &Found{Number: v.Number(), At: q.At, updated: v.At()}) // the path and the parameters contradict each other
 	}
-	return a.Hold(w, r, who, costOfSearch(&q, form), func(w http.ResponseWriter) error {
+	return a.holdForm(w, r, who, &q, form, func(w http.ResponseWriter, r *http.Request) error {
 		var f *Found
 		if q.At == nil && q.Cursor == "" {
 			a.setViewAge(w, now)

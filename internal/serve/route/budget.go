@@ -1,6 +1,7 @@
 package route
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/hazardd/hazardd/internal/auth"
@@ -35,6 +36,36 @@ func (a *Router) Hold(w http.ResponseWriter, r *http.Request, who *auth.Caller, 
 	return answer(&held{ResponseWriter: w, share: share})
 }
 
+// HoldInTurns is Hold for an answer that costs much processor time. It is made in turns with others of its
+// kind: answer passes the request that it is given on to what may pause. The turn ends when the first
+// byte is written, so that a slow reader holds up nobody.
+func (a *Router) HoldInTurns(w http.ResponseWriter, r *http.Request, who *auth.Caller, cost int64, answer func(w http.ResponseWriter, r *http.Request) error) error {
+	return a.Hold(w, r, who, cost, func(w http.ResponseWriter) error {
+		return a.InTurns(r.Context(), a.Payer(r, who), func(ctx context.Context, turn *encoded.Turn) error {
+			w.(*held).turn = turn
+			return answer(w, r.WithContext(ctx))
+		})
+	})
+}
+
+// InTurns calls f in the turns of payer.
+func (a *Router) InTurns(ctx context.Context, payer string, f func(ctx context.Context, turn *encoded.Turn) error) error {
+	turn, err := a.turns.Begin(ctx, payer)
+	if err != nil {
+		return err
+	}
+	defer turn.End()
+	return f(context.WithValue(ctx, turnContext{}, turn), turn)
+}
+
+type turnContext struct{}
+
+// Pause lets others go on with their costly answers, if this one is made in turns and has had its time.
+func Pause(ctx context.Context) error {
+	turn, _ := ctx.Value(turnContext{}).(*encoded.Turn)
+	return turn.Pause(ctx)
+}
+
 // Holds wraps a handler whose whole answer is held in memory.
 func (a *Router) Holds(cost int64, h Protected) Protected {
 	return func(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
@@ -46,6 +77,7 @@ func (a *Router) Holds(cost int64, h Protected) Protected {
 type held struct {
 	http.ResponseWriter
 	share *encoded.Share
+	turn  *encoded.Turn // nil: it is not made in turns
 	made  bool
 }
 
@@ -53,6 +85,7 @@ type held struct {
 func (h *held) Write(b []byte) (int, error) {
 	if !h.made {
 		h.made = true
+		h.turn.End()
 		h.share.Resize(int64(len(b)))
 	}
 	return h.ResponseWriter.Write(b)

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -68,6 +69,7 @@ type Router struct {
 	Users    *Quotas   // usage by user
 	Visitors *Visitors // usage by address, of requests without an account
 	Budget   *encoded.Budget
+	turns    *encoded.Turns // of costly answers
 	Cookies  Cookies
 	measure  *metrics
 	wakes    wakes
@@ -81,7 +83,7 @@ type Router struct {
 // New returns a router whose only routes are the paths with a read key.
 func New(c Config) *Router {
 	c.Answers = cmp.Or(c.Answers, encoded.DefaultLimits)
-	a := &Router{Config: c, Users: newQuotas(c.Requests), Visitors: newVisitors(c.PublicLimits), Budget: encoded.NewBudget(c.Answers),
+	a := &Router{Config: c, Users: newQuotas(c.Requests), Visitors: newVisitors(c.PublicLimits), Budget: encoded.NewBudget(c.Answers), turns: encoded.NewTurns(runtime.GOMAXPROCS(0) / 2),
 		Cookies: newCookies(c.BaseURL), measure: newMetrics(c.Metrics, cmp.Or(c.Pace, slowest)), mux: http.NewServeMux(), probe: http.NewServeMux()}
 	a.mux.Handle("/", a.measure.measure("", a.unguarded(a.unknown)))
 	a.Open("GET /key/{key}/{path...}", a.WithKey)
