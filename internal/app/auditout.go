@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -94,7 +95,7 @@ func (s *Service) sendAuditOnce(ctx context.Context) error {
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		if err := s.cfg.AuditTo.write(ctx, os.Stdout, rows); err != nil {
+		if err := s.cfg.AuditTo.write(ctx, os.Stdout, nil, rows); err != nil {
 			return err
 		}
 		if err := s.Store.Accounts.TrailSent(ctx, rows[len(rows)-1].ID); err != nil {
@@ -107,8 +108,9 @@ func (s *Service) sendAuditOnce(ctx context.Context) error {
 	}
 }
 
-// write sends rows, all or some of them.
-func (a AuditTo) write(ctx context.Context, stdout io.Writer, rows []auth.Audit) error {
+// write sends rows, all or some of them. A syslog server's certificate is checked against roots; nil means
+// the system's.
+func (a AuditTo) write(ctx context.Context, stdout io.Writer, roots *x509.CertPool, rows []auth.Audit) error {
 	var lines bytes.Buffer
 	scheme, address, syslog := strings.Cut(string(a), "://")
 	host, _ := os.Hostname()
@@ -138,7 +140,7 @@ func (a AuditTo) write(ctx context.Context, stdout io.Writer, rows []auth.Audit)
 	}
 	ctx, cancel := context.WithTimeout(ctx, auditPatience)
 	defer cancel()
-	conn, err := dialSyslog(ctx, scheme, address)
+	conn, err := dialSyslog(ctx, scheme, address, roots)
 	if err != nil {
 		return err
 	}
@@ -155,9 +157,9 @@ func (a AuditTo) write(ctx context.Context, stdout io.Writer, rows []auth.Audit)
 	return nil
 }
 
-func dialSyslog(ctx context.Context, scheme, address string) (net.Conn, error) {
+func dialSyslog(ctx context.Context, scheme, address string, roots *x509.CertPool) (net.Conn, error) {
 	if scheme == "tls" {
-		return (&tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS12}}).DialContext(ctx, "tcp", address)
+		return (&tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}}).DialContext(ctx, "tcp", address)
 	}
 	return (&net.Dialer{}).DialContext(ctx, scheme, address)
 }
