@@ -146,6 +146,11 @@ func (w *world) steer(out http.ResponseWriter, r *http.Request) {
 		}
 		r.URL.Path = "/" + path
 		httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: w.address}).ServeHTTP(out, r)
+	case what == "factor/authorize": // as an account with a second factor is answered
+		out.Header().Set("Hazardd-Second-Factor", "totp")
+		http.Error(out, "Authentication failed.", http.StatusUnauthorized)
+	case verb == "factor":
+		fmt.Fprint(out, w.control+"/factor")
 	case verb == "world":
 		fmt.Fprintf(out, `{"url":"http://%s","password":%q,"flood":%q,"before":%q}`, w.address, password, w.flood, w.before)
 	case verb == "refresh":
@@ -225,6 +230,8 @@ func (w *world) client(t *testing.T, c *testCase) *client.Client {
 	switch c.Login {
 	case "wrong":
 		o.Password = "wrong wrong wrong"
+	case "factor":
+		base = w.act(t, "factor")
 	case "nowhere":
 		base = "http://127.0.0.1:9"
 	case "editor":

@@ -349,6 +349,9 @@ async function problem(answer) {
       said = JSON.parse(body) ?? {};
     } catch { /* the status alone says enough */ }
   } else if (media === "text/plain") said = { detail: body };
+  if (answer.status === 401 && answer.headers.get("Hazardd-Second-Factor")) {
+    said = { detail: "the account has a second factor, which a program cannot give; use a token of a service (hazardd token NAME --service)" };
+  }
   // The base interface says 403 of a token.
   const kind = answer.status === 403 && media !== "application/problem+json" ? "unauthorized" : KINDS[answer.status] ?? "answer";
   return new HazarddError(kind, line(said.detail), { status: answer.status, title: line(said.title ?? answer.statusText), errors: said.errors ?? [], retryAfter: retryAfter(answer.headers.get("Retry-After")) });

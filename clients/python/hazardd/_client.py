@@ -390,6 +390,8 @@ def _problem(e: urllib.error.HTTPError) -> Error:
         body = {}
     if not body and media == "text/plain":
         body = {"detail": text.decode("utf-8", "replace")}
+    if e.code == 401 and e.headers.get("Hazardd-Second-Factor"):
+        body = {"detail": "the account has a second factor, which a program cannot give; use a token of a service (hazardd token NAME --service)"}
     if e.code == 403 and media != "application/problem+json":
         kind = "unauthorized"  # the base interface says so of a token
     return Error(kind, _line(body.get("detail")), e.code, _line(body.get("title") or http.client.responses.get(e.code, "")), body.get("errors"), _retry_after(e.headers.get("Retry-After")))

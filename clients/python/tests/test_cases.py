@@ -24,6 +24,8 @@ def client(case: dict) -> hazardd.Client:
     url, by = world["url"], {"username": "editor" if login == "editor" else "reader", "password": world["password"]}
     if login == "wrong":
         by["password"] = "wrong wrong wrong"
+    elif login == "factor":
+        url = control("factor")
     elif login == "nowhere":
         url = "http://127.0.0.1:9"
     elif login == "refused":

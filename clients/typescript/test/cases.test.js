@@ -18,6 +18,7 @@ async function client({ login, page = 100 }) {
   const world = JSON.parse(await control("world"));
   let { url } = world, by = { username: login === "editor" ? "editor" : "reader", password: world.password };
   if (login === "wrong") by.password = "wrong wrong wrong";
+  if (login === "factor") url = await control("factor");
   if (login === "nowhere") url = "http://127.0.0.1:9";
   if (login === "refused") by.token = "a.b.c";
   if (login === "refresh") by = { refreshToken: await control("refresh") };
