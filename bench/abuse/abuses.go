@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -68,6 +69,26 @@ var abuses = []struct {
 		a.repeat(ctx, 10, func(i int) (string, string, string, []byte) {
 			return "bad-reader", "GET", "/hazards?limit=1000&f=" + []string{"geojson", "kml", "csv", "atom", "rss"}[i%5], nil
 		})
+	}},
+	{"S11", "12 × GeoPackage, GeoParquet, ArcGIS, KML by one user", func(ctx context.Context, a *abuser) {
+		a.repeat(ctx, 12, func(i int) (string, string, string, []byte) {
+			return "bad-reader", "GET", []string{"/hazards?f=gpkg", "/hazards?f=geoparquet", "/arcgis/rest/services/hazards/FeatureServer/0/query?where=1%3D1&outFields=*&f=json", "/hazards?f=kml&limit=1000"}[i%4], nil
+		})
+	}},
+	{"O1", "a stranger: every read, 16 at once from one address", func(ctx context.Context, a *abuser) {
+		a.every(ctx, []string{""}, 1)
+	}},
+	{"O2", "a network: every read, 16 at once from 16 addresses", func(ctx context.Context, a *abuser) {
+		a.every(ctx, []string{""}, 16)
+	}},
+	{"O3", "a reader: every read, 16 at once", func(ctx context.Context, a *abuser) {
+		a.every(ctx, []string{"bad-reader"}, 1)
+	}},
+	{"O4", "an editor: every read and writes, 16 at once", func(ctx context.Context, a *abuser) {
+		a.every(ctx, []string{"bad-editor"}, 1)
+	}},
+	{"O5", "an organization: the same by two editors", func(ctx context.Context, a *abuser) {
+		a.every(ctx, []string{"bad-editor", "bad-editor-2"}, 2)
 	}},
 	{"R4", "32 streams that nobody reads, and their user", func(ctx context.Context, a *abuser) {
 		a.ignore(ctx, 32, "127.0.0.2", get("/events", a.w.Tokens["bad-reader"]))
@@ -126,14 +147,57 @@ func (a *abuser) ignore(ctx context.Context, n int, from, text string) {
 	}
 }
 
+// every makes every read that the OpenAPI document has and whose path is known here, over 16 connections
+// from so many addresses, in the names of users; "" is nobody. Editors write, too.
+func (a *abuser) every(ctx context.Context, users []string, addresses int) {
+	paths, err := a.reads(ctx)
+	if err != nil {
+		a.fail(err)
+		return
+	}
+	a.repeatFrom(ctx, 16, addresses, func(i int) (string, string, string, []byte) {
+		user := users[i%len(users)]
+		if i%8 == 7 && strings.HasPrefix(user, "bad-editor") {
+			return user, "POST", "/hazards", []byte(`{"hazard_Name":"One more","type_ID":"FLOOD","severity_ID":"INFORMATION","latitude":10,"longitude":20}`)
+		}
+		return user, "GET", paths[i%len(paths)], nil
+	})
+}
+
+// reads returns the paths of GET that end by themselves.
+func (a *abuser) reads(ctx context.Context) (paths []string, err error) {
+	var document struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	if err := call(ctx, http.DefaultClient, a.addr, a.w.Tokens["bad-reader"], "GET", "/openapi.json", nil, &document); err != nil {
+		return nil, err
+	}
+	for path, methods := range document.Paths {
+		path = strings.NewReplacer("{hazard-id}", a.w.Mine, "{category}", "EVENT", "{severity}", "WARNING", "{layer}", "0", "{collection}", "active-hazards", "{z}", "2", "{x}", "2", "{y}", "1").Replace(path)
+		if methods["get"] != nil && !strings.Contains(path, "{") && path != "/events" {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	if len(paths) < 30 {
+		return nil, fmt.Errorf("only %d reads are known", len(paths))
+	}
+	return paths, nil
+}
+
 // repeat makes requests over n connections, one after the other on each, and reads the answers.
 // next returns the i-th request.
 func (a *abuser) repeat(ctx context.Context, n int, next func(i int) (user, method, path string, body []byte)) {
-	transport := &http.Transport{MaxIdleConnsPerHost: n, DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP("127.0.0.2")}}).DialContext}
-	client := &http.Client{Transport: transport}
-	defer transport.CloseIdleConnections()
+	a.repeatFrom(ctx, n, 1, next)
+}
+
+// repeatFrom does the same from so many addresses.
+func (a *abuser) repeatFrom(ctx context.Context, n, addresses int, next func(i int) (user, method, path string, body []byte)) {
 	for first := range n {
 		a.all.Go(func() {
+			transport := &http.Transport{DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(2+first%addresses))}}).DialContext}
+			client := &http.Client{Transport: transport}
+			defer transport.CloseIdleConnections()
 			for i := first; ctx.Err() == nil; i += n {
 				user, method, path, body := next(i)
 				req, err := http.NewRequestWithContext(ctx, method, "http://"+a.addr+path, bytes.NewReader(body))

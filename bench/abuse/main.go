@@ -3,7 +3,8 @@
 // It starts the real program on a store of some hundred hazards, with areas and products. It runs
 // one abuse after the other, each for a few seconds against a new process: readers that do not
 // read, geometry that is expensive to write or to show, unfinished logins, floods of requests,
-// streams that nobody reads. The abuse runs in its own process. Meanwhile another user reads GET
+// streams that nobody reads, costly formats; and a stranger, a network, a reader, an editor and an
+// organization on every read that they may make. The abuse runs in its own process. Meanwhile another user reads GET
 // /hazards/active fifty times a second, every tenth time over a new connection, and another editor
 // writes five times a second. The table shows how long their requests took, what failed, and how
 // much memory the server used. It shows the same for five seconds after the abuse has ended.
@@ -179,7 +180,7 @@ type process struct {
 }
 
 func serve(ctx context.Context, o options, data string) (*process, error) {
-	p := &process{cmd: exec.CommandContext(ctx, o.server, "serve", "--data", data, "--listen", "127.0.0.1:0", "--sources", "none", "--webhook-allow", "127.0.0.0/8",
+	p := &process{cmd: exec.CommandContext(ctx, o.server, "serve", "--data", data, "--listen", "127.0.0.1:0", "--sources", "none", "--public", "read", "--webhook-allow", "127.0.0.0/8",
 		"--log-level", "error"), log: &bytes.Buffer{}}
 	p.cmd.Stderr = p.log
 	out, err := p.cmd.StdoutPipe()

@@ -14,7 +14,7 @@ import (
 
 // The users: the measured ones and the abusers.
 var users = []struct{ name, role, org string }{
-	{"reader", "reader", ""}, {"writer", "editor", "1"}, {"bad-reader", "reader", ""}, {"bad-editor", "editor", "2"},
+	{"reader", "reader", ""}, {"writer", "editor", "1"}, {"bad-reader", "reader", ""}, {"bad-editor", "editor", "2"}, {"bad-editor-2", "editor", "2"},
 }
 
 const (
