@@ -138,7 +138,7 @@ function readDismissed(): readonly string[] {
 /** What became of a draft, as a sentence. */
 export function outcomeOf(d: Draft): string {
   if (d.state === "approved") return words.outcomeApproved({ who: apart(d.decided_by ?? "") });
-  return d.state === "refused" ? words.outcomeRefused({ who: apart(d.decided_by ?? ""), reason: d.reason ?? "" }) : words.outcomeLapsed;
+  return d.state === "refused" ? words.outcomeRefused({ who: apart(d.decided_by ?? ""), reason: apart(d.reason ?? "") }) : words.outcomeLapsed;
 }
 
 /** Isolates a name from the direction of the words around it (UAX #9, FSI and PDI). */

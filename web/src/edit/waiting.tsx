@@ -29,8 +29,9 @@ export function WaitingBar() {
     <section class="waiting" aria-label={words.drafts}>
       {drafts.fault.value !== undefined && <p class="waiting-one fault" role="alert">{words.draftsUnknown} {explain(drafts.fault.value)}</p>}
       <ul>
+        {list.slice(0, all ? undefined : SHOWN).filter((d) => !drafts.own(d)).map((d) => <ToDecide key={d.id} d={d} />)}
         {drafts.decided.value.map((d) => <Outcome key={d.id} d={d} />)}
-        {list.slice(0, all ? undefined : SHOWN).map((d) => (drafts.own(d) ? <Mine key={d.id} d={d} /> : <ToDecide key={d.id} d={d} />))}
+        {list.slice(0, all ? undefined : SHOWN).filter(drafts.own).map((d) => <Mine key={d.id} d={d} />)}
       </ul>
       {rest > 0 && <button type="button" class="small" onClick={() => setAll(true)}>{words.draftsMore({ n: rest })}</button>}
     </section>
@@ -106,7 +107,7 @@ function Mine({ d }: { d: Draft }) {
 function Outcome({ d }: { d: Draft }) {
   const drafts = useDrafts();
   return (
-    <li class={`waiting-one ${d.state === "approved" ? "" : "waiting-mine"}`}>
+    <li class={`waiting-one waiting-over ${d.state === "approved" ? "" : "waiting-mine"}`}>
       <p role="status">
         <Title d={d} /> <span>{outcomeOf(d)}</span>
       </p>
@@ -255,7 +256,7 @@ function Reads({ d }: { d: Draft }) {
           <strong class="review-name" dir="auto">{d.hazard_Name}</strong>
           <span>
             <Badge id={d.severity_ID} /> <DrillTag h={d as never} /> {typeName(d.type_ID)}
-            {says?.end && <>· {words.reviewUntil({ at: local(Date.parse(says.end)) })}</>}
+            {says?.end && <>{" "}· {words.reviewUntil({ at: local(Date.parse(says.end)) })}</>}
           </span>
           {d.severity_ID_before && d.severity_ID_before !== d.severity_ID && <span>{words.reviewWas({ severity: severityName(severity(d.severity_ID_before)) })}</span>}
         </div>
@@ -264,12 +265,21 @@ function Reads({ d }: { d: Draft }) {
       {!says?.description && !texts.some((t) => t.description || t.instruction) && <p class="review-text muted">{words.reviewNoText}</p>}
       {texts.map((t, i) => (
         <section key={i} class="review-text" lang={t.language}>
-          <h3 dir="ltr">{t.language}</h3>
+          <h3>{nameOf(t.language)} (<bdi>{t.language}</bdi>)</h3>
           {[t.headline || t.name, t.instruction, t.description].filter(Boolean).map((line, k) => <p key={k} dir="auto">{line}</p>)}
         </section>
       ))}
     </>
   );
+}
+
+/** The name of a language in itself. */
+function nameOf(tag: string): string {
+  try {
+    return new Intl.DisplayNames(tag, { type: "language" }).of(tag) ?? tag;
+  } catch {
+    return tag; // from another program
+  }
 }
 
 function Area({ d }: { d: Draft }) {
