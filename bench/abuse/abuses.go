@@ -72,7 +72,7 @@ var abuses = []struct {
 	}},
 	{"S11", "12 × GeoPackage, GeoParquet, ArcGIS, KML by one user", func(ctx context.Context, a *abuser) {
 		a.repeat(ctx, 12, func(i int) (string, string, string, []byte) {
-			return "bad-reader", "GET", []string{"/hazards?f=gpkg", "/hazards?f=geoparquet", "/arcgis/rest/services/hazards/FeatureServer/0/query?where=1%3D1&outFields=*&f=json", "/hazards?f=kml&limit=1000"}[i%4], nil
+			return "bad-reader", "GET", []string{"/hazards?f=gpkg", "/hazards?f=parquet", "/arcgis/rest/services/hazards/FeatureServer/0/query?where=1%3D1&outFields=*&f=json", "/hazards?f=kml&limit=1000"}[i%4], nil
 		})
 	}},
 	{"O1", "a stranger: every read, 16 at once from one address", func(ctx context.Context, a *abuser) {
