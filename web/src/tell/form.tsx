@@ -415,6 +415,7 @@ function How({ draft, set, faults, offered, note }: { draft: TellDraft; set: Set
                   <input
                     {...a}
                     type="text"
+                    dir="ltr"
                     inputMode={c.kind === "email" ? "email" : "url"}
                     autocomplete={c.kind === "email" ? "email" : "off"}
                     value={c.to}

@@ -12,7 +12,7 @@ export function countryName(code: string): string {
 }
 
 /** "telegram-ops" as people write it: Telegram ops. */
-export const templateName = (name = ""): string => (name.charAt(0).toUpperCase() + name.slice(1)).replaceAll("-", " ");
+export const templateName = (name = ""): string => name === "sms" ? "SMS" : (name.charAt(0).toUpperCase() + name.slice(1)).replaceAll("-", " ");
 
 /** Describes an error for the author; "" if the page already shows it. */
 export function explain(error: unknown): string {
