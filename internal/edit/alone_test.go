@@ -178,6 +178,41 @@ func TestWhoCanBringItOutAlone(t *testing.T) {
 	}
 }
 
+// The same where the reach depends on what is published: of a point the circle around it, of an area the
+// people in it. Whatever the way of writing, what reaches many by its point or by its area has to wait, and
+// what was found to reach few is not held up.
+func TestWhatIsPublishedDecidesWhoCanBringItOutAlone(t *testing.T) {
+	few, many := int64(10), int64(5000)
+	for way, prepare := range ways {
+		for form, manyIf := range map[string]func(areas int) bool{"point": func(n int) bool { return n == 0 }, "area": func(n int) bool { return n > 0 }} {
+			t.Run(way+"/"+form, func(t *testing.T) {
+				if postgres.Postgres() {
+					t.Skip("as above")
+				}
+				e, s := newEditor(t)
+				write := prepare(t, e, s)
+				asked, found := 0, false
+				twoPeople(e, edit.TwoPeople{People: 1000, Reach: func(_ context.Context, _ *hazard.Hazard, areas []hazard.Area) (edit.Reach, error) {
+					asked++
+					if manyIf(len(areas)) {
+						found = true
+						return edit.Reach{People: &many}, nil
+					}
+					return edit.Reach{People: &few}, nil
+				}})
+				err := write()
+				_, waits := errors.AsType[*edit.DraftedError](err)
+				if err != nil && !waits {
+					t.Fatal(err)
+				}
+				if asked == 0 || waits != found {
+					t.Errorf("its reach was asked for %d times and is many: %t; it waits: %t", asked, found, waits)
+				}
+			})
+		}
+	}
+}
+
 // A threshold that changes leaves what waits waiting, and looks at each later request.
 func TestAThresholdThatChanges(t *testing.T) {
 	e, _ := newEditor(t)
