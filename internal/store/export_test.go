@@ -162,3 +162,19 @@ func ListedColumns() (names []string) {
 	}
 	return names
 }
+
+// KeepLog keeps the write-ahead log from being moved by its goroutine, until the test ends it.
+func (s *Store) KeepLog() (end func()) {
+	s.moving.Lock()
+	return s.moving.Unlock
+}
+
+// LogFrames returns how many frames the write-ahead log has, and how many of them are in the file.
+func (s *Store) LogFrames(ctx context.Context) (frames, moved int, err error) {
+	var busy int
+	err = s.fresh.QueryRowContext(ctx, `PRAGMA wal_checkpoint(NOOP)`).Scan(&busy, &frames, &moved)
+	return frames, moved, err
+}
+
+// Hold lets only people write, until it ends.
+func (s *Store) Hold(held bool) { s.turns.hold(held) }

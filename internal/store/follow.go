@@ -221,6 +221,8 @@ func (f *Follower) keep(p Pages, pages iter.Seq2[uint32, []byte]) error {
 
 // checkpoint moves what it can from the log to the database file without waiting.
 func (f *Follower) checkpoint(ctx context.Context) error {
+	f.store.moving.Lock()
+	defer f.store.moving.Unlock()
 	var busy, frames, moved int
 	return storeError(f.next.QueryRowContext(ctx, `PRAGMA wal_checkpoint(PASSIVE)`).Scan(&busy, &frames, &moved))
 }

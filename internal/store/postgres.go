@@ -46,7 +46,7 @@ const (
 	// milliseconds.
 	idleWriter = 3 * time.Second
 	// lockTime is how long a writer waits for writers of other nodes.
-	lockTime = TurnTime
+	lockTime = 5 * time.Second
 )
 
 // postgres implements database for PostgreSQL.

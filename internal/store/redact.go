@@ -164,6 +164,8 @@ func (s *Files) Purge(ctx context.Context, digests []string) error {
 	for _, digest := range digests { // one that is in use, or cannot be removed, keeps no other
 		errs = append(errs, s.purge(ctx, digest))
 	}
+	s.moving.Lock() // the log is not emptied while somebody else moves it
+	defer s.moving.Unlock()
 	return errors.Join(append(errs, storeError(s.database.purge(ctx, s.write)))...)
 }
 

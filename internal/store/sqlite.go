@@ -35,7 +35,7 @@ import (
 //
 // A file that cannot be written is opened for reading; s.disk then says why, and turns to writing when
 // that works.
-func (s *core) openSQLite(ctx context.Context, path, name string, pages int) error {
+func (s *core) openSQLite(ctx context.Context, path, name string, pages int, apart bool) error {
 	synchronous, chosen := "full", false
 	if name != "" {
 		chosenFile, query, _ := strings.Cut(strings.TrimPrefix(name, "sqlite:"), "?")
@@ -59,7 +59,7 @@ func (s *core) openSQLite(ctx context.Context, path, name string, pages int) err
 	if err := errors.Join(pagesum.Register(), pagesum.Create(path, pageSize)); err != nil {
 		return fmt.Errorf("open %s: %w", path, err)
 	}
-	s.file, s.disk = path, &disk{path: path, synchronous: synchronous}
+	s.file, s.disk = path, &disk{path: path, synchronous: synchronous, apart: apart}
 	// Undo data of a statement is small and stays in memory, because a container image may lack a
 	// folder for temporary files. The writer caches 21 MB of pages, because a large import touches
 	// the pages of all indexes repeatedly. The driver's allocator takes 12 kB for a page of 8 kB
@@ -79,6 +79,8 @@ func (s *core) openSQLite(ctx context.Context, path, name string, pages int) err
 	s.inspect = s.disk.open(access{vfs: pagesum.Lenient, pragmas: []string{"query_only(1)", share(8_000)}})
 	s.fresh = s.disk.open(access{vfs: pagesum.Strict, pragmas: []string{"query_only(1)", "cache_size(-100)"}})
 	s.fresh.SetMaxIdleConns(0)
+	s.mover = s.disk.open(access{vfs: pagesum.Strict, pragmas: []string{"query_only(1)", "cache_size(-100)"}})
+	s.mover.SetMaxOpenConns(1)
 	s.inspect.SetMaxIdleConns(0) // rarely used, and must read what is on the disk
 	s.read.SetMaxOpenConns(maxReaders())
 	s.read.SetMaxIdleConns(maxReaders())
@@ -92,7 +94,7 @@ func (s *core) openSQLite(ctx context.Context, path, name string, pages int) err
 		}
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("open %s: %w", path, storeError(err)), s.write.Close(), s.read.Close(), s.inspect.Close(), s.fresh.Close())
+		return errors.Join(fmt.Errorf("open %s: %w", path, storeError(err)), s.mover.Close(), s.write.Close(), s.read.Close(), s.inspect.Close(), s.fresh.Close())
 	}
 	return nil
 }

@@ -87,6 +87,7 @@ type core struct {
 	files blob.Place
 	ix    find.Index
 	searchable
+	shortener
 	shapes     shapeCache
 	searchTime time.Duration // see the constant
 	// bodiesInLog means that states are only in the log, not also in the table of hazards; see
@@ -107,6 +108,7 @@ type connections struct {
 	probes        *sql.DB // for short queries that must not wait: probes, and the number of the last change
 	inspect       *sql.DB // also reads damaged pages
 	fresh         *sql.DB // reads pages from the disk; nil without SQLite
+	mover         *sql.DB // moves the write-ahead log; nil without SQLite
 	writeQ, readQ *sqlc.Queries
 	reads         sqlc.DBTX // for statements that are built at run time
 }
@@ -151,7 +153,7 @@ type searchable struct {
 // A file that cannot be written is opened all the same: Unwritable says why, and reads work.
 func Open(ctx context.Context, dir, name string, more ...Option) (*Store, error) {
 	o := optionsOf(more)
-	s, err := connect(ctx, dir, name, o.pages)
+	s, err := connect(ctx, dir, name, o.pages, true)
 	if err != nil {
 		return nil, err
 	}
@@ -173,26 +175,31 @@ func Open(ctx context.Context, dir, name string, more ...Option) (*Store, error)
 	ctx, s.unlisten = context.WithCancel(context.WithoutCancel(ctx))
 	s.listening.Go(func() { s.database.listen(ctx, s.reach.wakeAll) })
 	s.listening.Go(func() { s.keepSearchable(ctx) })
+	if s.file != "" {
+		s.listening.Go(func() { s.keepLogShort(ctx) })
+	}
 	if s.database.remote() {
 		s.listening.Go(func() { s.reach.watch(ctx, pollEvery, s.ping) })
 	}
 	return s, nil
 }
 
-// connect opens the database, whatever it holds. pages is as for WithPages.
-func connect(ctx context.Context, dir, name string, pages int) (*Store, error) {
+// connect opens the database, whatever it holds. pages is as for WithPages; apart means that
+// keepLogShort will run.
+func connect(ctx context.Context, dir, name string, pages int, apart bool) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil && !strings.HasPrefix(name, "postgres") {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
 	s := &Store{}
-	s.open(&core{shapes: newShapeCache(), searchTime: searchTime, measures: newMeasures(), reach: newReach(), searchable: searchable{spoils: make(chan struct{}, 1)}})
+	s.open(&core{shapes: newShapeCache(), searchTime: searchTime, measures: newMeasures(), reach: newReach(), searchable: searchable{spoils: make(chan struct{}, 1)},
+		shortener: shortener{committed: make(chan struct{}, 1)}})
 	s.over.Store(int64(hazard.MinInstant))
 	s.until.Store(int64(hazard.MinInstant))
 	var err error
 	switch scheme, _, _ := strings.Cut(name, ":"); scheme {
 	case "", "sqlite":
 		s.database = sqlite{}
-		err = s.openSQLite(ctx, filepath.Join(dir, FileName), name, pages)
+		err = s.openSQLite(ctx, filepath.Join(dir, FileName), name, pages, apart)
 	case "postgres", "postgresql":
 		s.database, s.write, s.read, s.probes, err = openPostgres(ctx, name)
 		s.inspect = s.read
@@ -266,6 +273,9 @@ func (s *Store) Close() error {
 	}
 	s.listening.Wait()
 	s.reach.close()
+	if s.mover != nil {
+		errs = append(errs, s.mover.Close())
+	}
 	errs = append(errs, s.read.Close(), s.write.Close(), s.probes.Close(), s.inspect.Close())
 	if s.fresh != nil {
 		errs = append(errs, s.fresh.Close())
@@ -314,15 +324,16 @@ func (s *core) inTxOr(ctx context.Context, f transaction, of *small) error {
 		return carry(ctx, tx, q, carried)
 	})
 	landed(carried, err)
+	s.noteCommit()
 	s.measures.wrote(err, time.Since(began))
 	s.noteWrite(err)
 	return err
 }
 
 // TurnTime is how long a request waits for earlier writers of its own process, and then as long for
-// those of others. It is longer than any write on a healthy disk, and shorter than the timeouts of
-// clients and proxies.
-const TurnTime = 5 * time.Second
+// those of others. On a disk that needs 3 s for a sync, an editor waits for 9 s at most: for a commit
+// that begins the log anew, and for another one. It is shorter than the timeouts of clients and proxies.
+const TurnTime = 10 * time.Second
 
 // errBusy refuses a request that did not get the write lock within TurnTime.
 var errBusy = fmt.Errorf("%w: %w", hazard.ErrUnavailable, &hazard.LimitError{Limit: "write-wait", Kind: hazard.LimitCapacity, RetryAfter: TurnTime,

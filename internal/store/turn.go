@@ -51,6 +51,7 @@ type turns struct {
 	mu      sync.Mutex
 	taken   bool
 	people  bool      // the last turn was one of people's
+	held    bool      // only people get turns
 	waiting []*turn   // in order of arrival
 	refused time.Time // when a request last did not get its turn
 }
@@ -80,13 +81,20 @@ func (q *turns) join(r Rank, of *small) *turn {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	t := &turn{r, time.Now(), make(chan struct{}), of}
-	if !q.taken {
-		q.taken = true
-		close(t.come)
-		return t
-	}
 	q.waiting = append(q.waiting, t)
+	if !q.taken {
+		q.pass()
+	}
 	return t
+}
+
+// hold lets only people have turns, until it ends.
+func (q *turns) hold(held bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.held = held; !q.taken {
+		q.pass()
+	}
 }
 
 // leave ends a turn, come or not.
@@ -100,11 +108,15 @@ func (q *turns) leave(t *turn) {
 	if t.small != nil && t.small.along {
 		return // it had no turn
 	}
-	if len(q.waiting) == 0 {
-		q.taken = false
+	q.pass()
+}
+
+// pass gives the turn to the next writer, if there is one. The caller holds mu.
+func (q *turns) pass() {
+	next := q.next(time.Now())
+	if q.taken = next != nil; !q.taken {
 		return
 	}
-	next := q.next(time.Now())
 	q.people = next.rank == People
 	q.waiting = slices.Delete(q.waiting, slices.Index(q.waiting, next), slices.Index(q.waiting, next)+1)
 	close(next.come)
@@ -112,7 +124,7 @@ func (q *turns) leave(t *turn) {
 
 // next chooses whose turn comes, of those who wait: by rank, and people after at most one other. A
 // writer that waits for long rises, but not above people: after a turn of people's, the one of the
-// others that has risen to them gets one.
+// others that has risen to them gets one. It returns nil if nobody may have it.
 func (q *turns) next(now time.Time) *turn {
 	order := func(t *turn) int { // the lowest is next, of equals the first
 		rank := 3 * int(t.rank)
@@ -129,7 +141,13 @@ func (q *turns) next(now time.Time) *turn {
 		}
 		return rank
 	}
-	return slices.MinFunc(q.waiting, func(a, b *turn) int { return order(a) - order(b) })
+	var first *turn
+	for _, t := range q.waiting {
+		if (t.rank == People || !q.held) && (first == nil || order(t) < order(first)) {
+			first = t
+		}
+	}
+	return first
 }
 
 // board takes the small writes out of the queue.

@@ -27,7 +27,7 @@ func TestAWriteWaitsForItsTurnForAStatedTime(t *testing.T) {
 		waits time.Duration
 		err   error
 	}{
-		"a request is refused after 5 s":       {func(ctx context.Context) context.Context { return ctx }, 5 * time.Second, hazard.ErrUnavailable},
+		"a request is refused after 10 s":      {func(ctx context.Context) context.Context { return ctx }, 10 * time.Second, hazard.ErrUnavailable},
 		"a poll or an import waits":            {store.Patient, held, nil},
 		"a client that hangs up waits no more": {gone, time.Second, context.Canceled},
 	} {
@@ -49,7 +49,7 @@ func TestAWriteWaitsForItsTurnForAStatedTime(t *testing.T) {
 				if !errors.Is(err, tt.err) || ran != (err == nil) {
 					t.Errorf("ended with %v, ran %v; want %v", err, ran, tt.err)
 				}
-				if over, ok := errors.AsType[*hazard.LimitError](err); ok != (tt.err == hazard.ErrUnavailable) || ok && over.RetryAfter != 5*time.Second {
+				if over, ok := errors.AsType[*hazard.LimitError](err); ok != (tt.err == hazard.ErrUnavailable) || ok && over.RetryAfter != 10*time.Second {
 					t.Errorf("%v is no limit with a time to retry after", err)
 				}
 				if busy := s.Busy(); (busy > 0) != (tt.err == hazard.ErrUnavailable) {
@@ -222,6 +222,38 @@ func TestSmallWritesShareACommit(t *testing.T) {
 		}
 		if body, err := s.Sources.State(t.Context(), "nws"); err != nil || string(body) != "{}" {
 			t.Errorf("the state is %q, %v", body, err)
+		}
+	})
+}
+
+// While the log is made to begin anew, people write, and all others wait.
+func TestOnlyPeopleWriteWhileOthersAreHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		var all sync.WaitGroup
+		began, took := time.Now(), map[string]time.Duration{}
+		write := func(name string, ctx context.Context) {
+			all.Go(func() {
+				_, err := s.Write(ctx, hazard.Instant(1), store.Origin{User: "red"}, func(*store.Tx) error { took[name] = time.Since(began); return nil })
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			})
+			synctest.Wait()
+		}
+		s.Hold(true)
+		write("feed", store.Patient(t.Context()))
+		write("editor", t.Context())
+		time.Sleep(time.Second)
+		write("another editor", t.Context())
+		s.Hold(false)
+		all.Wait()
+		if took["editor"] != 0 || took["another editor"] != time.Second || took["feed"] != time.Second {
+			t.Errorf("%v", took)
 		}
 	})
 }

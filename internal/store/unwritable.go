@@ -149,6 +149,7 @@ func (s *core) fits(ctx context.Context) error {
 type disk struct {
 	path        string
 	synchronous string
+	apart       bool                            // a connection of its own moves the log
 	refused     atomic.Pointer[UnwritableError] // why it is only read; nil: it is written
 	// still means that the file has no write-ahead log and is read as one that nobody writes
 	// (sqlite.org/uri.html#uriimmutable): without a log that exists, SQLite cannot read a file in
@@ -204,6 +205,9 @@ func (d *disk) dsn(a access) string {
 			"secure_delete(1)") // overwrite deleted data with zeros: a redacted text must not remain in free space
 		if a.writes {
 			more.Set("_txlock", "immediate")
+			if d.apart { // a commit does it only if nobody else has
+				pragmas = append(pragmas, fmt.Sprintf("wal_autocheckpoint(%d)", 4*boundOfLog))
+			}
 		}
 	case d.still.Load():
 		more.Set("mode", "ro")
