@@ -20,6 +20,7 @@ type console struct {
 	in       *os.File
 	out, err io.Writer
 	json     bool
+	logsJSON bool // the command's log is JSON, and so is its last error
 	// Whether each of the three is a terminal.
 	inTerminal, outTerminal, errTerminal bool
 	colour                               bool
@@ -54,6 +55,10 @@ func printJSON(w io.Writer, v any) error {
 // fail prints an error on one line.
 func (c *console) fail(err error) {
 	text := oneLine(strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")) // joined errors are on separate lines
+	if c.logsJSON {
+		slog.New(slog.NewJSONHandler(c.err, nil)).Error("the server has ended", "error", text)
+		return
+	}
 	if c.json {
 		_ = printJSON(c.err, map[string]string{"error": text}) // if standard error fails, nobody can be told
 		return

@@ -8,8 +8,9 @@ import (
 )
 
 // damped is a handler that passes on only a few warnings and errors of one class a minute, and how
-// many more there were: an outage is a handful of lines, and not one for each request and source. The
-// class of a line is its message. Lines below a warning are passed on.
+// many more there were: an outage is a handful of lines, and not one for each request and source.
+// While it lasts, each further time has one line and a count, and is twice as long as the one before,
+// up to longestDamp. The class of a line is its message. Lines below a warning are passed on.
 type damped struct {
 	slog.Handler
 	*classes
@@ -22,17 +23,28 @@ type classes struct {
 }
 
 type class struct {
-	level       slog.Level
-	began       time.Time // of the present minute
-	lines, held int       // in that minute
+	level slog.Level
+	began time.Time     // of the present time
+	lasts time.Duration // the present time
+	left  int           // lines that may still be logged in it
+	held  int           // lines that were not
 }
 
 // maxAlike is how many lines of one class are logged within dampTime. maxClasses bounds the memory.
 const (
-	maxAlike   = 5
-	dampTime   = time.Minute
-	maxClasses = 1000
+	maxAlike    = 5
+	dampTime    = time.Minute
+	longestDamp = 10 * time.Minute
+	maxClasses  = 1000
 )
+
+// next returns the time after k, which ends now; k may be nil.
+func (k *class) next(level slog.Level, now time.Time) *class {
+	if k == nil || k.held == 0 {
+		return &class{level: level, began: now, lasts: dampTime, left: maxAlike}
+	}
+	return &class{level: level, began: now, lasts: min(2*k.lasts, longestDamp), left: 1}
+}
 
 func damp(h slog.Handler) *damped {
 	return &damped{h, &classes{of: map[string]*class{}, last: h}}
@@ -63,12 +75,12 @@ func (c *classes) pass(ctx context.Context, r *slog.Record) bool {
 	if k == nil && len(c.of) == maxClasses {
 		return true
 	}
-	if k == nil || r.Time.Sub(k.began) >= dampTime {
+	if k == nil || r.Time.Sub(k.began) >= k.lasts {
 		c.count(ctx, r.Message, k, r.Time)
-		k = &class{level: r.Level, began: r.Time}
+		k = k.next(r.Level, r.Time)
 		c.of[r.Message] = k
 	}
-	if k.lines++; k.lines > maxAlike {
+	if k.left--; k.left < 0 {
 		k.held++
 		return false
 	}
@@ -85,13 +97,17 @@ func (c *classes) count(ctx context.Context, message string, k *class, now time.
 	_ = c.last.Handle(ctx, r) // nobody else can be told
 }
 
-// sweep logs what was held back in minutes that have passed by now, or all of it, and forgets it.
+// sweep logs what was held back in times that have passed by now, or all of it, and forgets classes
+// of which nothing was.
 func (c *classes) sweep(now time.Time, all bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for message, k := range c.of {
-		if all || now.Sub(k.began) >= dampTime {
-			c.count(context.Background(), message, k, now)
+		if !all && now.Sub(k.began) < k.lasts {
+			continue
+		}
+		c.count(context.Background(), message, k, now)
+		if c.of[message] = k.next(k.level, now); all || k.held == 0 {
 			delete(c.of, message)
 		}
 	}

@@ -42,6 +42,7 @@ type serveCmd struct {
 
 // Run serves until ctx ends.
 func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
+	c.logsJSON = s.LogFormat == "json"
 	logger, flush := s.logger(c)
 	defer flush()
 	slog.SetDefault(logger) // also for package log, to which net/http writes where it has no logger
@@ -73,6 +74,9 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 func (s *serveCmd) remarks(cfg app.Config) (list []string) {
 	if len(cfg.Sources) == 0 && len(s.CAP)+len(s.Mirror) > 0 {
 		list = append(list, "no source is polled: with --sources none those of --cap and --mirror are not polled either, expected their names in --sources")
+	}
+	if short := cfg.Memory.Short(); short != "" {
+		list = append(list, short)
 	}
 	if flags := passwordsIn(os.Args[1:]); len(flags) > 0 {
 		list = append(list, fmt.Sprintf("the command line holds a password, which every user of this machine can read in the list of processes: %s. Set it in the environment or the configuration file, or name a file (--smtp-password-file)", strings.Join(flags, ", ")))

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -29,6 +30,19 @@ type Memory int64
 // roomy is the limit above which all budgets have their usual size. Below it they shrink with the
 // limit, down to an eighth.
 const roomy Memory = 1 << 30
+
+// SmallestMemory is the least limit of a container that a server is tested with: 10,000 active hazards,
+// 1,000 streams, an import of the largest recording and 20 readers of the largest answers
+// (internal/test/cluster/kill, TestAServerFitsAContainer).
+const SmallestMemory Memory = 256 << 20
+
+// Short returns a sentence if the limit is below SmallestMemory, otherwise "".
+func (m Memory) Short() string {
+	if m == 0 || m >= SmallestMemory {
+		return ""
+	}
+	return fmt.Sprintf("the container's memory limit is %d MiB, expected %d MiB or more: the kernel may end the server when it is used much", m>>20, SmallestMemory>>20)
+}
 
 // FitMemory reads the limit of the container, and makes the garbage collector of a server work harder
 // when the heap comes close to it, unless GOMEMLIMIT is set. The setting is global to the process.

@@ -36,7 +36,12 @@ func TestTheMemoryOfAContainerIsFound(t *testing.T) {
 
 // Budgets shrink with the limit, and fit into it together with what answers need.
 func TestBudgetsFitTheMemory(t *testing.T) {
-	for _, m := range []Memory{256 << 20, 512 << 20, 1 << 30} {
+	for m, want := range map[Memory]bool{0: false, SmallestMemory: false, SmallestMemory - 1: true} {
+		if got := m.Short() != ""; got != want {
+			t.Errorf("%d: remarked on: %v, expected %v", m, got, want)
+		}
+	}
+	for _, m := range []Memory{SmallestMemory, 512 << 20, 1 << 30} {
 		l := m.Answers()
 		sum := l.All + l.Shared + int64(m.Changes().Bytes) + int64(m.Pages())
 		if sum > int64(m)/2 || l.User > l.All || m.heap() <= 0 || m.heap()+int64(m.Pages()) > int64(m)*4/5 {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/test"
@@ -99,7 +100,7 @@ func manyHazards(t *testing.T, data string, n int) {
 // recording is imported and 20 readers of one user ask for the largest answers (finding R10).
 func TestAServerFitsAContainer(t *testing.T) {
 	test.Slow(t)
-	const limit = 256 << 20
+	const limit = int64(app.SmallestMemory)
 	recording := recordings.Path(t, "feeds/nsw-rfs/majorIncidents-20200125T1115Z.json")
 	g := newGroup(t, limit)
 	data := filepath.Join(t.TempDir(), "data")
