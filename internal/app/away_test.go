@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/app"
+	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/message"
 	"github.com/hazardd/hazardd/internal/tell/subscription"
@@ -186,5 +187,33 @@ func TestAStoreThatGoesAwayComesBack(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Where the population data is damaged, who asked for hazards that reach many people is told of all: how
+// many it reaches is not known (finding R3).
+func TestDamagedPopulationDataSilencesNobody(t *testing.T) {
+	test.Seconds(t)
+	data := t.TempDir()
+	if err := os.WriteFile(filepath.Join(data, population.FileName), []byte("no grid"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	told := make(toldNames, 100)
+	s := server.ServeEmpty(t, data, func(c *app.Config) { c.Sender, c.NoExposure = told, false })
+	wanted := `{"people_min":100000,"where":{"points":[{"lon":12,"lat":47,"radius_km":50}]},"channels":[{"kind":"webpush","to":"{}"}]}`
+	if a := s.Do("admin", http.MethodPost, "/subscriptions", wanted); a.Status != http.StatusCreated {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	area := `{"type":"Polygon","coordinates":[[[11.9,46.9],[12.1,46.9],[12.1,47.1],[11.9,46.9]]]}`
+	if a := s.Do("admin", http.MethodPost, "/hazards", `{"type_ID":"FLOOD","severity_ID":"WARNING","hazard_Name":"Dam","latitude":47,"longitude":12,"area":`+area+`}`); a.Status != http.StatusCreated {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	select {
+	case name := <-told:
+		if name != "Dam" {
+			t.Errorf("told %s", name)
+		}
+	case <-time.After(2 * time.Minute):
+		t.Error("nobody is told")
 	}
 }
