@@ -2,6 +2,7 @@ package nswrfs
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +50,23 @@ func TestLevels(t *testing.T) {
 		if r.Severity != tt.want || r.Key != "376955" || r.Name != "Wildfire - Big Foot, Cabonne, New South Wales" || len(r.Areas) != 1 || *r.Point != (hazard.Point{Lon: 148.9, Lat: -33.4}) ||
 			r.Version != 1584572400000 || !strings.Contains(r.Description, "Size: 101 ha.") || (len(r.Notes) == 1) != (tt.category == "Purple") {
 			t.Errorf("%s, %s: %+v", tt.category, tt.kind, r)
+		}
+	}
+}
+
+// A position outside the state, such as one that lost its sign, is not that of a fire of the state (T9).
+func TestAPositionElsewhereIsNotUsed(t *testing.T) {
+	for position, used := range map[string]bool{"[148.9,-33.4]": true, "[149.1,-35.3]": true, "[148.9,33.4]": false, "[-148.9,-33.4]": false} {
+		list := strings.Replace(incident("Advice", "Bush Fire"), `"GeometryCollection","geometries":[{"type":"Point","coordinates":[148.9,-33.4]}`,
+			`"GeometryCollection","geometries":[{"type":"Point","coordinates":`+position+`}`, 1)
+		list = strings.Replace(list, `{"type":"Polygon","coordinates":[[[148,-33],[149,-33],[149,-34],[148,-33]]]}`, "", 1)
+		b, err := Parse([]byte(list), now)
+		if err != nil || len(b.Reports) != 1 || len(b.Reports[0].Areas) > 0 {
+			t.Fatalf("%s: %v, %+v", position, err, b)
+		}
+		r := b.Reports[0]
+		if (r.Point != nil) != used || slices.Equal(r.Places, []string{"area:New South Wales"}) == used || (len(r.Notes) == 0) != used {
+			t.Errorf("%s: %v, places %v, notes %q", position, r.Point, r.Places, r.Notes)
 		}
 	}
 }

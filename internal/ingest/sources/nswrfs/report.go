@@ -92,6 +92,9 @@ func (f *feature) report(now hazard.Instant) (*hazard.Report, string) {
 		r.Suspect = fmt.Sprintf("properties/pubDate: %v is in the future", at)
 	}
 	source.Note(r, notes...)
+	if len(areas) == 0 {
+		source.Place(r, "AU", "New South Wales", fields["LOCATION"])
+	}
 	size, err := strconv.ParseFloat(strings.ReplaceAll(strings.TrimSuffix(fields["SIZE"], " ha"), ",", ""), 64)
 	source.Measure(r, hazard.BurntArea, size, err == nil && size > 0) // 0 means that it was not measured yet
 	return r, ""
