@@ -44,6 +44,7 @@ needs: ## Say what this machine lacks for the tests, and what installs it
 	@.ci/needs
 
 # Each test says where it runs: see the package internal/test.
+test: export HAZARDD_PROGRAM := $(CURDIR)/bin/hazardd
 test: build ## Run the tests that a change needs (5 minutes on two idle processors); what this machine lacks is skipped, and named at the end
 	npm --prefix web test
 	npm --prefix web run e2e

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/test/program"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
@@ -34,14 +35,14 @@ func TestTheTourWorks(t *testing.T) {
 		t.Skip("the tour needs curl, which is not installed")
 	}
 	dir := t.TempDir()
-	program := filepath.Join(dir, "hazardd")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/hazardd").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	path, err := program.Build(dir)
+	if err != nil {
+		t.Fatal(err)
 	}
 	data := filepath.Join(dir, "data")
 	server := server.ServeEmpty(t, data)
 
-	tour = strings.ReplaceAll(tour, "bin/hazardd", program+" --data "+data)
+	tour = strings.ReplaceAll(tour, "bin/hazardd", path+" --data "+data)
 	tour = strings.ReplaceAll(tour, "http://127.0.0.1:8080", server.URL())
 	// Put each answer on its own line, and fail on error statuses.
 	tour = strings.ReplaceAll(tour, "curl -s", "curl --fail-with-body -w '\\n' -s")

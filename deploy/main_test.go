@@ -8,13 +8,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/test/child"
 	"github.com/hazardd/hazardd/internal/test/postgres"
+	built "github.com/hazardd/hazardd/internal/test/program"
 )
 
 // program is the path of hazardd, built once.
@@ -31,11 +31,8 @@ func run(m *testing.M) int {
 		panic(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	program = filepath.Join(dir, "hazardd")
-	build := exec.Command("go", "build", "-trimpath", "-o", program, "github.com/hazardd/hazardd/cmd/hazardd")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make builds it: static
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
+	if program, err = built.Build(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return postgres.Main(m)

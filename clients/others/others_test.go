@@ -13,6 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/serve/openapi"
 	"github.com/hazardd/hazardd/internal/test"
+	"github.com/hazardd/hazardd/internal/test/program"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
@@ -57,11 +58,11 @@ func assistant(t *testing.T) []string {
 		ID int64 `json:"hazard_ID"`
 	}
 	made.JSON(t, &h)
-	program := t.TempDir() + "/hazardd"
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../cmd/hazardd").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	path, err := program.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
-	return []string{"HAZARDD_URL=" + s.URL(), "HAZARDD_TOKEN=" + s.Token("reader"), "HAZARDD_PASSWORD=" + server.Password, "HAZARDD=" + program, "HAZARDD_HAZARD=" + strconv.FormatInt(h.ID, 10)}
+	return []string{"HAZARDD_URL=" + s.URL(), "HAZARDD_TOKEN=" + s.Token("reader"), "HAZARDD_PASSWORD=" + server.Password, "HAZARDD=" + path, "HAZARDD_HAZARD=" + strconv.FormatInt(h.ID, 10)}
 }
 
 func TestGeneratorsOfTypeScript(t *testing.T) {
