@@ -3,7 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import { LoggedOutError, type Api, type Schemas } from "../api";
 import type { Page } from "../ui/context";
-import { text, words } from "../words";
+import { text, words, wordsOf } from "../words";
 
 export type Draft = Schemas["Draft"];
 
@@ -147,7 +147,8 @@ export const apart = (name: string): string => `\u2068${name}\u2069`;
 /** Watches what waits for the user of a page, until the signal is aborted. */
 export function watch(page: Page, over: AbortSignal): void {
   const call = (news: readonly Draft[]) => page.attention.call(text.notice.waits({ n: news.length }), news.map((d) => d.hazard_Name));
-  const ended = ([first, ...more]: readonly Draft[]) => page.attention.call(first!.hazard_Name, [first!, ...more].map((d) => (more.length > 0 ? `${d.hazard_Name}: ${outcomeOf(d)}` : outcomeOf(d))));
+  const say = ([first, ...more]: readonly Draft[]) => page.attention.call(first!.hazard_Name, [first!, ...more].map((d) => (more.length > 0 ? `${d.hazard_Name}: ${outcomeOf(d)}` : outcomeOf(d))));
+  const ended = (list: readonly Draft[]) => void wordsOf("edit").then(() => say(list), () => page.attention.sound()); // the words may not have come yet
   const drafts = new Drafts(page.api, call, ended);
   page.editing.drafts.value = drafts;
   page.api.onDrafted = () => void drafts.read(over).catch(() => {}); // a later look reads it again
