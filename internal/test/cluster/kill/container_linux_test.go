@@ -153,7 +153,7 @@ func TestAServerFitsAContainer(t *testing.T) {
 	paths := []string{"/hazards/active", "/hazards/active?f=geojson", "/hazards/active?f=kml", "/hazards?limit=1000", "/hazards/active?f=csv"}
 	for i := range 20 {
 		readers.Go(func() {
-			c := &http.Client{Transport: &http.Transport{DisableCompression: i%2 == 0}, Timeout: 2 * time.Minute}
+			c := &http.Client{Transport: &http.Transport{DisableCompression: i%2 == 0}, Timeout: 10 * time.Minute}
 			for round := range 5 {
 				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL+paths[(i+round)%len(paths)], nil)
 				if err != nil {
