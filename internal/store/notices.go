@@ -343,6 +343,9 @@ type NoticesDone struct {
 	Told    []Told
 	// Postponed holds the mailboxes to which nothing is sent before a moment.
 	Postponed map[Mailbox]hazard.Instant
+	// Join returns what is recorded where a mailbox was told of the hazard before: the new record of it,
+	// and records for other hazards, of which only those are added that the mailbox does not have.
+	Join func(before, told Told) ([]Told, error)
 }
 
 // Save writes decisions about notices, or the results of messages. It skips a notice that
@@ -359,8 +362,7 @@ func (s *Notices) Save(ctx context.Context, done NoticesDone, exact bool) error 
 			}
 		}
 		for _, t := range done.Told {
-			err := q.SaveKnown(ctx, sqlc.SaveKnownParams{Subscription: t.Subscription, Channel: t.Channel, HazardID: t.HazardID, N: t.Change, AtMs: int64(t.At), Gone: t.Gone, Said: string(t.Said)})
-			if err != nil {
+			if err := saveTold(ctx, q, t, done.Join); err != nil {
 				return err
 			}
 		}
@@ -371,6 +373,32 @@ func (s *Notices) Save(ctx context.Context, done NoticesDone, exact bool) error 
 		}
 		return nil
 	})
+}
+
+// saveTold records what a mailbox was told of a hazard, and what join makes of the record before.
+func saveTold(ctx context.Context, q *sqlc.Queries, t Told, join func(before, told Told) ([]Told, error)) error {
+	before, err := q.Told(ctx, sqlc.ToldParams{Subscription: t.Subscription, Channel: t.Channel, HazardID: t.HazardID})
+	if err != nil && !none(err) {
+		return err
+	}
+	if err != nil || join == nil {
+		return saveKnown(ctx, q, t)
+	}
+	list, err := join(decodeTold(before), t)
+	for i := 0; i < len(list) && err == nil; i++ {
+		if i > 0 {
+			_, err = q.Told(ctx, sqlc.ToldParams{Subscription: t.Subscription, Channel: t.Channel, HazardID: list[i].HazardID})
+			if !none(err) {
+				continue
+			}
+		}
+		err = saveKnown(ctx, q, list[i])
+	}
+	return err
+}
+
+func saveKnown(ctx context.Context, q *sqlc.Queries, t Told) error {
+	return q.SaveKnown(ctx, sqlc.SaveKnownParams{Subscription: t.Subscription, Channel: t.Channel, HazardID: t.HazardID, N: t.Change, AtMs: int64(t.At), Gone: t.Gone, Said: string(t.Said)})
 }
 
 func saveNotice(ctx context.Context, q *sqlc.Queries, u NoticeUpdate) (altered bool, err error) {
@@ -462,7 +490,7 @@ func (s *Notices) MoveTold(ctx context.Context, list []MovedTold) error {
 		for _, t := range list {
 			var err error
 			if t.Into == t.HazardID {
-				err = q.SaveKnown(ctx, sqlc.SaveKnownParams{Subscription: t.Subscription, Channel: t.Channel, HazardID: t.HazardID, N: t.Change, AtMs: int64(t.At), Gone: t.Gone, Said: string(t.Said)})
+				err = saveKnown(ctx, q, t.Told)
 			} else {
 				err = q.MoveTold(ctx, sqlc.MoveToldParams{IntoID: t.Into, Said: string(t.Said), Subscription: t.Subscription, Channel: t.Channel, FromID: t.HazardID})
 			}

@@ -69,6 +69,7 @@ func (s *Service) parted(ctx context.Context, h *hazard.Hazard, into uuid.UUID) 
 		return nil, err
 	}
 	var list []store.MovedTold
+	var left []int64 // other parts of which the reader was told, whose conversation goes on in that of the whole
 	for into != uuid.Nil {
 		other, err := s.Store.Hazards.ByUUID(ctx, into)
 		if errors.Is(err, hazard.ErrNotFound) {
@@ -82,48 +83,100 @@ func (s *Service) parted(ctx context.Context, h *hazard.Hazard, into uuid.UUID) 
 			return nil, err
 		}
 		for _, t := range told {
-			moved, err := s.partedIn(ctx, t, h.ID, own)
+			moved, rest, err := s.partedIn(ctx, t, h.ID, own)
 			if err != nil {
 				return nil, err
 			}
-			list = append(list, moved...)
+			list, left = append(list, moved...), append(left, rest...)
 		}
 		others, into = append(others, other), other.Successor
 	}
-	return others, s.Store.Notices.MoveTold(ctx, list)
+	if err := s.Store.Notices.MoveTold(ctx, list); err != nil {
+		return nil, err
+	}
+	for _, id := range left {
+		part, err := s.Store.Hazards.Get(ctx, id)
+		for err == nil && part != nil && part.Reason == hazard.EndMerged {
+			part, err = s.merged(ctx, part)
+		}
+		if err != nil && !errors.Is(err, hazard.ErrNotFound) {
+			return nil, err
+		}
+	}
+	return others, nil
 }
 
-// partedIn returns how a record of what was sent about another hazard changes when h is no longer part of
-// that one. own are the records of h.
-func (s *Service) partedIn(ctx context.Context, t store.Told, h int64, own map[store.Mailbox]store.Told) ([]store.MovedTold, error) {
-	last, err := decodeMessage(t.Said)
+// joined returns the records of a mailbox that was sent a message about a hazard while its record of that
+// may have changed. What is part of the hazard is as in the record. If that was of a part, whose
+// conversation is another one, the reader was told of both: the record goes back to the part.
+func joined(before, told store.Told) ([]store.Told, error) {
+	known, err := decodeMessage(before.Said)
 	if err != nil {
 		return nil, err
 	}
+	last, err := decodeMessage(told.Said)
+	if err != nil {
+		return nil, err
+	}
+	last.Merged = known.Merged
+	told.Said = last.encode()
+	list := []store.Told{told}
+	if n := len(known.Merged) - 1; n >= 0 && known.Thread != last.Thread {
+		before.HazardID, known.Merged = known.Merged[n], known.Merged[:n]
+		before.Said = known.encode()
+		list = append(list, before)
+	}
+	return list, nil
+}
+
+// mergedMeanwhile applies the merges of hazards to records that were just made of them, and makes what
+// they are part of now due.
+func (s *Service) mergedMeanwhile(ctx context.Context, told []store.Told, lane string, now hazard.Instant) {
+	for _, t := range told {
+		h, err := s.Store.Hazards.Get(ctx, t.HazardID)
+		if err == nil && h.Reason == hazard.EndMerged {
+			var into *hazard.Hazard
+			if into, err = s.merged(ctx, h); err == nil && into != nil {
+				err = s.Store.Notices.Add(ctx, []store.Notice{{Subscription: t.Subscription, Channel: t.Channel, Lane: lane, HazardID: into.ID, Change: h.Version, Since: h.LastUpdate, Created: now}}, 0)
+			}
+		}
+		if err != nil {
+			s.Logger.Warn("cannot apply a merge to the record of sent messages", "hazard", t.HazardID, "error", err)
+		}
+	}
+}
+
+// partedIn returns how a record of what was sent about another hazard changes when h is no longer part of
+// that one, and which parts of that one are then in no record. own are the records of h.
+func (s *Service) partedIn(ctx context.Context, t store.Told, h int64, own map[store.Mailbox]store.Told) (moved []store.MovedTold, left []int64, err error) {
+	last, err := decodeMessage(t.Said)
+	if err != nil {
+		return nil, nil, err
+	}
 	i, box := slices.Index(last.Merged, h), store.Mailbox{Subscription: t.Subscription, Channel: t.Channel}
 	if i < 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if _, known := own[box]; known {
 		last.Merged = slices.Delete(last.Merged, i, i+1)
 		t.Said = last.encode()
-		return []store.MovedTold{{Told: t, Into: t.HazardID}}, nil
+		return []store.MovedTold{{Told: t, Into: t.HazardID}}, nil, nil
 	}
-	parts := last.Merged[:i]
+	parts, left := last.Merged[:i], last.Merged[i+1:]
 	rows, err := s.Store.Notices.Waiting(ctx, box, maxRows)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, n := range rows { // what is being sent comes before all that is decided now
 		if n.State == store.NoticeSending && n.HazardID == t.HazardID {
 			if last, err = decodeMessage(n.Said); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 	}
 	last.Merged = parts
 	t.Said = last.encode()
-	return []store.MovedTold{{Told: t, Into: h}}, nil
+	return []store.MovedTold{{Told: t, Into: h}}, left, nil
 }
 
 func (s *Service) toldOf(ctx context.Context, id int64) (map[store.Mailbox]store.Told, error) {

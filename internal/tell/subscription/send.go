@@ -125,7 +125,7 @@ func (s *sender) prepare(ctx context.Context, now time.Time, limit int, busy map
 	if err != nil {
 		return nil, false, err
 	}
-	decided := store.NoticesDone{Postponed: map[store.Mailbox]hazard.Instant{}}
+	decided := store.NoticesDone{Postponed: map[store.Mailbox]hazard.Instant{}, Join: joined}
 	seen := map[store.Mailbox]bool{}
 	for _, box := range due {
 		if busy[box] || seen[box] {
@@ -164,6 +164,7 @@ func (s *sender) prepare(ctx context.Context, now time.Time, limit int, busy map
 	} else if err != nil {
 		return nil, false, err
 	}
+	s.mergedMeanwhile(ctx, decided.Told, s.name, hazard.At(now))
 	return plans, len(plans) == 0 && len(seen) > 0, nil
 }
 
@@ -201,7 +202,7 @@ func (s *sender) Send(ctx context.Context, p *plan) {
 // Finish stores the results of attempts.
 func (s *sender) Finish(ctx context.Context, h *tell.Health, plans []*plan) {
 	now, dead := hazard.At(s.Now()), map[store.Mailbox]string{}
-	result := store.NoticesDone{Postponed: map[store.Mailbox]hazard.Instant{}}
+	result := store.NoticesDone{Postponed: map[store.Mailbox]hazard.Instant{}, Join: joined}
 	for _, p := range plans {
 		if ctx.Err() != nil && p.err != nil || errors.Is(p.err, tell.ErrNoLease) {
 			continue // it may have arrived; it is sent again
@@ -227,18 +228,7 @@ func (s *sender) Finish(ctx context.Context, h *tell.Health, plans []*plan) {
 			s.Logger.Warn("a dead address cannot be suspended", "subscription", box.Subscription, "error", err)
 		}
 	}
-	for _, t := range result.Told { // what was merged while the message was under way
-		h, err := s.Store.Hazards.Get(ctx, t.HazardID)
-		if err == nil && h.Reason == hazard.EndMerged {
-			var into *hazard.Hazard
-			if into, err = s.merged(ctx, h); err == nil && into != nil {
-				err = s.Store.Notices.Add(ctx, []store.Notice{{Subscription: t.Subscription, Channel: t.Channel, Lane: s.name, HazardID: into.ID, Change: h.Version, Since: h.LastUpdate, Created: now}}, 0)
-			}
-		}
-		if err != nil {
-			s.Logger.Warn("cannot apply a merge to the record of sent messages", "hazard", t.HazardID, "error", err)
-		}
-	}
+	s.mergedMeanwhile(ctx, result.Told, s.name, now)
 }
 
 // untried puts back a message that was not tried, as if it had never been prepared: the limits have
