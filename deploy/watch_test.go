@@ -2,9 +2,11 @@ package deploy_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -110,6 +112,75 @@ func TestAlertsFire(t *testing.T) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("promtool %s: %v\n%s", args, err, out)
 		}
+	}
+}
+
+// healthy are services where all is well, as Prometheus sees them for thirteen hours, a sample a minute. Each
+// value is of a node; what only one of them does has its own label.
+var healthy = map[string]struct {
+	nodes  []string
+	series map[string]string
+}{
+	"a cluster": {[]string{"a", "b", "c"}, map[string]string{
+		`view_change`: "0+600x780", `disk_free_bytes`: "400e9-1e6x780", `backup_age_seconds`: "1x780", `clock_skew_seconds`: "0.02x780",
+		`lease_held{lease="poll"}`: "1x780", `source_state{source="nws", state="ok"}`: "1x100 0x5 1x675", `source_state{source="nws", state="stale"}`: "0x100 1x5 0x675",
+		`source_state{source="nws", state="disabled"}`: "0x780", `source_warns{source="nws", country="US"}`: "1x780", `source_unchanged_seconds{source="nws"}`: "60x780",
+		`source_documents{source="nws", state="missing"}`: "0x300 1x5 0x475", `notices_attempts_total{channel="email", result="sent"}`: "0+5x780",
+		`notices_attempts_total{channel="email", result="failed"}`: "0+1x780", `draft_oldest_seconds`: "0x200 0+60x9 0x570", `evidence_failures_total`: "2x780",
+		`prune_failures_total`: "1x780", `report_delay_seconds_bucket{stage="sent", le="1"}`: "0+99x780", `report_delay_seconds_bucket{stage="sent", le="+Inf"}`: "0+99x780",
+		`webhook_attempts_total{result="ok"}`: "0+3x780", `webhook_attempts_total{result="failed"}`: "0+1x780", `webhooks{status="disabled"}`: "0x780",
+		`store_writes_refused_total{reason="full"}`: "4x780", `tls_certificate_end_timestamp_seconds`: "7e6x780"}},
+	"one small node": {[]string{"a"}, map[string]string{
+		`view_change`: "0x60 1x720", `disk_free_bytes`: "9e9x780", `lease_held{lease="poll"}`: "1x780", `source_state{source="usgs", state="ok"}`: "1x780",
+		`source_state{source="usgs", state="disabled"}`: "0x780", `source_warns{source="usgs", country=""}`: "1x780", `source_unchanged_seconds{source="usgs"}`: "0+60x300 0+60x480",
+		`notices_attempts_total{channel="email", result="sent"}`: "1x780", `notices_attempts_total{channel="email", result="failed"}`: "0x300 1x480", `draft_oldest_seconds`: "0x780"}},
+	"--sources=none": {[]string{"a"}, map[string]string{
+		`view_change`: "7x780", `disk_free_bytes`: "40e9x780", `lease_held{lease="poll"}`: "0x780", `source_state{source="nws", state="disabled"}`: "1x780",
+		`source_state{source="nws", state="ok"}`: "0x780", `draft_oldest_seconds`: "0x780"}},
+}
+
+// No alert fires where all is well.
+func TestNoAlertFiresOnAHealthyService(t *testing.T) {
+	if _, err := exec.LookPath("promtool"); err != nil {
+		t.Skip("promtool is not installed: it is in Debian's package prometheus")
+	}
+	path := filepath.Join(nginx.Root(t), "deploy", "prometheus", "rules.yml")
+	alerts := regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(read(t, "deploy/prometheus/rules.yml"), -1)
+	for name, service := range healthy {
+		t.Run(name, func(t *testing.T) {
+			var b strings.Builder
+			fmt.Fprintf(&b, "rule_files: [%q]\nevaluation_interval: 1m\ntests:\n  - interval: 1m\n    input_series:\n", path)
+			for i, node := range service.nodes {
+				add := func(metric, values string) {
+					metric, labels, _ := strings.Cut(strings.TrimSuffix(metric, "}"), "{")
+					if metric == "hazardd_lease_held" && i > 0 { // one node polls
+						values = "0x780"
+					}
+					fmt.Fprintf(&b, "      - {series: '%s{instance=%q, %s}', values: '%s'}\n", metric, node, labels, values)
+				}
+				add(`up{job="hazardd"}`, "1x780")
+				add("hazardd_ready", "1x780")
+				for _, metric := range []string{"view_age_seconds", "store_away", "store_full", "due_seconds", "damaged_hazards", "damaged_held_reports", "damaged_records", "missing_keys", "clock_step_seconds"} {
+					add("hazardd_"+metric, "0x780")
+				}
+				for metric, values := range service.series {
+					add("hazardd_"+metric, values)
+				}
+			}
+			b.WriteString("    alert_rule_test:\n")
+			for minute := 3; minute < 780; minute += 37 {
+				for _, a := range alerts {
+					fmt.Fprintf(&b, "      - {eval_time: %dm, alertname: %s, exp_alerts: []}\n", minute, a[1])
+				}
+			}
+			file := filepath.Join(t.TempDir(), "healthy.yml")
+			if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := exec.Command("promtool", "test", "rules", file).CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
 	}
 }
 
