@@ -154,12 +154,19 @@ func (s *core) mendAll(ctx context.Context, mends []transaction) error {
 // positions are up to where somebody has read or been told. One beyond the end would keep back what
 // follows without a word, and so would a row that says it was removed but has its text. safe tells
 // again rather than never: a webhook without deliveries is told of the last three days.
-var positions = []struct{ table, column, impossible, safe string }{
-	{"webhooks", "told_n", outside("told_n", "change"), `coalesce((SELECT max(d.n) FROM deliveries d WHERE d.webhook = webhooks.id AND d.n <= ` + valueOf("change") + `),
+//
+// A publishing profile that would begin beyond the end applies from now on; the only one of an organization
+// applies to all changes, as a first one does. Where another one begins there already, it stays named.
+var positions = []struct{ table, id, column, impossible, safe string }{
+	{"webhooks", "id", "told_n", outside("told_n", "change"), `coalesce((SELECT max(d.n) FROM deliveries d WHERE d.webhook = webhooks.id AND d.n <= ` + valueOf("change") + `),
 		(SELECT max(c.n) FROM changes c WHERE c.at_ms < (SELECT at_ms FROM changes ORDER BY n DESC LIMIT 1) - 259200000), 0)`},
-	{"subscriptions", "since_n", outside("since_n", "change"), valueOf("noticed")},
-	{"subscriptions", "version", outside("version", "subscription"), valueOf("subscription")},
-	{"subscriptions", "removed", `removed AND body <> ''`, `false`},
+	{"subscriptions", "id", "since_n", outside("since_n", "change"), valueOf("noticed")},
+	{"subscriptions", "id", "version", outside("version", "subscription"), valueOf("subscription")},
+	{"subscriptions", "id", "removed", `removed AND body <> ''`, `false`},
+	{"publishing", "org_id", "after_n", outside("after_n", "change"), `CASE
+		WHEN NOT EXISTS (SELECT 1 FROM publishing p WHERE p.org_id = publishing.org_id AND p.after_n <> publishing.after_n) THEN 0
+		WHEN EXISTS (SELECT 1 FROM publishing p WHERE p.org_id = publishing.org_id AND p.after_n <> publishing.after_n AND (p.after_n < 0 OR p.after_n >= ` + valueOf("change") + `)) THEN after_n
+		ELSE ` + valueOf("change") + ` END`},
 }
 
 func valueOf(counter string) string {
@@ -174,7 +181,7 @@ func outside(column, counter string) string {
 // writes if there are any.
 func (s *core) renewPositions(ctx context.Context) error {
 	for _, p := range positions {
-		found, err := s.idsWhere(ctx, p.table, p.impossible)
+		found, err := s.idsWhere(ctx, p.table, p.id, p.impossible)
 		if errors.Is(err, errPage) {
 			continue
 		}
@@ -199,9 +206,9 @@ func (s *core) renewPositions(ctx context.Context) error {
 	return nil
 }
 
-// idsWhere returns the ids of the rows of a table that fulfill a condition.
-func (s *core) idsWhere(ctx context.Context, table, condition string) (ids []string, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT id FROM `+table+` WHERE `+condition)
+// idsWhere returns a column of the rows of a table that fulfill a condition.
+func (s *core) idsWhere(ctx context.Context, table, id, condition string) (ids []string, err error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT CAST(`+id+` AS TEXT) FROM `+table+` WHERE `+condition)
 	if err != nil {
 		return nil, storeError(err)
 	}

@@ -3,10 +3,12 @@ package store_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/format/publisher"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 )
@@ -142,6 +144,16 @@ func TestPositionsBeyondTheLogAreSetBack(t *testing.T) {
 	for _, id := range []string{"sound", "ahead", "below", "delivered", "removed"} {
 		add(id)
 	}
+	publish := func(org int64, name string) {
+		t.Helper()
+		if err := s.Publishing.Set(t.Context(), &publisher.Profile{Org: org, Name: name}, auth.Audit{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish(7, "before")
+	publish(7, "after")
+	publish(8, "only")
+	publish(9, "only")
 	save(t, s, flood("two"))
 	save(t, s, flood("three"))
 	err = errors.Join(s.Notices.Add(t.Context(), nil, 2), s.Webhooks.AddDeliveries(t.Context(), []store.Delivery{{Webhook: "webhook delivered", HazardID: 2, Change: 2}}, nil, noon))
@@ -151,6 +163,8 @@ func TestPositionsBeyondTheLogAreSetBack(t *testing.T) {
 		`UPDATE subscriptions SET since_n = 4 WHERE id = 'subscription ahead'`,
 		`UPDATE subscriptions SET version = version + 4096 WHERE id = 'subscription delivered'`,
 		`UPDATE subscriptions SET version = -5 WHERE id = 'subscription below'`,
+		`UPDATE publishing SET after_n = after_n + 4194304 WHERE org_id = 7 AND after_n > 0`,
+		`UPDATE publishing SET after_n = 4194304 WHERE org_id = 8`,
 		`UPDATE subscriptions SET removed = true WHERE id = 'subscription removed'`,
 	} {
 		err = errors.Join(err, s.Exec(t.Context(), damage))
@@ -177,10 +191,24 @@ func TestPositionsBeyondTheLogAreSetBack(t *testing.T) {
 			t.Errorf("subscription %s is told what follows %d, expected %d; version %d of %d; %v", id, sub.Since, since, sub.Version, version, err)
 		}
 	}
+	settings, err := s.Publishing.Settings(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for org, want := range map[int64][]int64{7: {0, 3}, 8: {0}, 9: {0}} {
+		var after []int64
+		for _, p := range settings[org] {
+			after = append(after, p.After)
+		}
+		if !slices.Equal(after, want) {
+			t.Errorf("profiles of organization %d begin after %v, expected %v", org, after, want)
+		}
+	}
 	found := s.Quarantine.Found()
 	for _, what := range []string{"told_n of webhook ahead in the table webhooks", "told_n of webhook below in the table webhooks", "told_n of webhook delivered in the table webhooks",
 		"since_n of subscription ahead in the table subscriptions", "version of subscription delivered in the table subscriptions",
-		"version of subscription below in the table subscriptions", "removed of subscription removed in the table subscriptions"} {
+		"version of subscription below in the table subscriptions", "removed of subscription removed in the table subscriptions",
+		"after_n of 7 in the table publishing", "after_n of 8 in the table publishing"} {
 		if found[what] == nil {
 			t.Errorf("nobody hears of %s", what)
 		}
