@@ -99,6 +99,17 @@ func takes(t *testing.T, env map[string]string) {
 	}
 }
 
+// hasKeys demands the keys that a service needs to come back (app.NeededKeys) where nodes have no data
+// folder of their own: without them there are no subscriptions, or a restored database tells nobody.
+func hasKeys(t *testing.T, who string, env map[string]string, given func(file string) bool) {
+	t.Helper()
+	for _, name := range []string{"HAZARDD_ADDRESS_KEY", "HAZARDD_WEBPUSH_KEY"} {
+		if !given(env[name]) {
+			t.Errorf("%s has no key %s: %q", who, name, env[name])
+		}
+	}
+}
+
 // Defaults of hazardd that the files must match.
 const (
 	grace      = 10 * time.Second
@@ -421,6 +432,7 @@ func TestComposeFitsTheImageAndNginx(t *testing.T) {
 		if file := s.Environment["PGPASSFILE"]; !slices.Contains(s.Secrets, strings.TrimPrefix(file, "/run/secrets/")) {
 			t.Errorf("%s: PGPASSFILE is %s, the secrets are %v", name, file, s.Secrets)
 		}
+		hasKeys(t, name, s.Environment, func(file string) bool { return slices.Contains(s.Secrets, strings.TrimPrefix(file, "/run/secrets/")) })
 		if stop, err := time.ParseDuration(s.StopGrace); err != nil || stop <= grace {
 			t.Errorf("%s: stop_grace_period %q (%v) cuts the grace of %v", name, s.StopGrace, err, grace)
 		}
@@ -635,6 +647,7 @@ func TestTheKubernetesObjectsFitEachOther(t *testing.T) {
 	}
 
 	takes(t, env)
+	hasKeys(t, "a pod", env, func(file string) bool { return strings.HasPrefix(file, "/run/secrets/hazardd/") })
 	if _, _, status := hazardd(t, "", nil, append(slices.Clone(c.Args), "--help")...); status != 0 {
 		t.Errorf("%v is no command", c.Args)
 	}

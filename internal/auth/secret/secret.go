@@ -14,13 +14,10 @@ import (
 	"strings"
 )
 
-// The permission bits that a key file must not have: those of other users, or of other users
-// outside a group that may read it. A service whose user exists only while it runs gets a key
-// through its group.
-const (
-	NotOwner        fs.FileMode = 0o077
-	NotOwnerOrGroup fs.FileMode = 0o027
-)
+// NotOwnerOrGroup are the permission bits that a key file must not have: those of users outside a
+// group that may read it. A service whose user exists only while it runs, and a pod of Kubernetes, get
+// a key through their group.
+const NotOwnerOrGroup fs.FileMode = 0o027
 
 // seedBytes is the length of a seed.
 const seedBytes = 32
@@ -42,7 +39,7 @@ func Private(path string, forbidden fs.FileMode, could string) error {
 // file and make is true, it creates one with mode 0600. If two processes start at once, both use
 // the first file. could is as for Private.
 func Seed(path string, make bool, could string) ([]byte, error) {
-	err := Private(path, NotOwner, could)
+	err := Private(path, NotOwnerOrGroup, could)
 	if errors.Is(err, fs.ErrNotExist) && make {
 		if err := makeSeed(path); err != nil {
 			return nil, err
