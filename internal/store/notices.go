@@ -343,9 +343,10 @@ type NoticesDone struct {
 	Told    []Told
 	// Postponed holds the mailboxes to which nothing is sent before a moment.
 	Postponed map[Mailbox]hazard.Instant
-	// Join returns what is recorded where a mailbox was told of the hazard before: the new record of it,
-	// and records for other hazards, of which only those are added that the mailbox does not have.
-	Join func(before, told Told) ([]Told, error)
+	// Join returns what is recorded in place of Told, given what is recorded before, if anything: a record
+	// of the hazard, and records for other hazards, of which only those are added that the mailbox does
+	// not have.
+	Join func(before *Told, told Told) ([]Told, error)
 }
 
 // Save writes decisions about notices, or the results of messages. It skips a notice that
@@ -376,15 +377,19 @@ func (s *Notices) Save(ctx context.Context, done NoticesDone, exact bool) error 
 }
 
 // saveTold records what a mailbox was told of a hazard, and what join makes of the record before.
-func saveTold(ctx context.Context, q *sqlc.Queries, t Told, join func(before, told Told) ([]Told, error)) error {
-	before, err := q.Told(ctx, sqlc.ToldParams{Subscription: t.Subscription, Channel: t.Channel, HazardID: t.HazardID})
+func saveTold(ctx context.Context, q *sqlc.Queries, t Told, join func(before *Told, told Told) ([]Told, error)) error {
+	if join == nil {
+		return saveKnown(ctx, q, t)
+	}
+	row, err := q.Told(ctx, sqlc.ToldParams{Subscription: t.Subscription, Channel: t.Channel, HazardID: t.HazardID})
 	if err != nil && !none(err) {
 		return err
 	}
-	if err != nil || join == nil {
-		return saveKnown(ctx, q, t)
+	var before *Told
+	if err == nil {
+		before = new(decodeTold(row))
 	}
-	list, err := join(decodeTold(before), t)
+	list, err := join(before, t)
 	for i := 0; i < len(list) && err == nil; i++ {
 		if i > 0 {
 			_, err = q.Told(ctx, sqlc.ToldParams{Subscription: t.Subscription, Channel: t.Channel, HazardID: list[i].HazardID})

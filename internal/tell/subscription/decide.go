@@ -266,7 +266,7 @@ func (r *recipient) first(d *delivery, h *hazard.Hazard, inside bool) (why strin
 		return "it no longer concerns the subscriber"
 	}
 	d.last.Kind = cmp.Or(d.last.Kind, message.First)
-	d.last.Thread = "thread-" + uuid.NewSHA1(space, []byte(r.sub.ID+"\x00"+h.UUID.String())).String()
+	d.last.Thread = threadOf(r.sub.ID, h.UUID)
 	return ""
 }
 
@@ -302,6 +302,7 @@ func (p *plan) claim(list []delivery, kind message.Kind, now hazard.Instant) {
 		id = list[0].id
 	}
 	p.send(list, kind, id, now, func(n *store.Notice, d *delivery) {
+		d.last.Joined = n.HazardID > 0 && d.last.Thread != threadOf(p.box.Subscription, d.item.Hazard.UUID)
 		n.State, n.Kind, n.Message, n.Said, n.Change = store.NoticeSending, string(kind), id, d.last.encode(), d.change
 		n.First = cmp.Or(n.First, now)
 	})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
@@ -25,6 +26,7 @@ type lastMessage struct {
 	Measured map[hazard.Quantity]float64 `json:"measured,omitzero"`
 	Changed  []message.Change            `json:"changed,omitzero"` // what the message called changed
 	Unsure   string                      `json:"unsure,omitzero"`  // ID of the message, if it is not known whether it arrived
+	Joined   bool                        `json:"joined,omitzero"`  // the thread is that of a hazard that is part of this one
 	Merged   []int64                     `json:"merged,omitzero"`  // hazards that the reader was told of, and that are part of this one
 }
 
@@ -40,6 +42,11 @@ func messageAbout(h *hazard.Hazard, inside bool) lastMessage {
 		}
 	}
 	return m
+}
+
+// threadOf names the conversation about a hazard that begins with it.
+func threadOf(subscription string, id uuid.UUID) string {
+	return "thread-" + uuid.NewSHA1(space, []byte(subscription+"\x00"+id.String())).String()
 }
 
 func (m *lastMessage) remember(name hazard.Quantity, value float64) {

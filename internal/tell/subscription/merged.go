@@ -108,13 +108,19 @@ func (s *Service) parted(ctx context.Context, h *hazard.Hazard, into uuid.UUID) 
 
 // joined returns the records of a mailbox that was sent a message about a hazard while its record of that
 // may have changed. What is part of the hazard is as in the record. If that was of a part, whose
-// conversation is another one, the reader was told of both: the record goes back to the part.
-func joined(before, told store.Told) ([]store.Told, error) {
-	known, err := decodeMessage(before.Said)
-	if err != nil {
-		return nil, err
-	}
+// conversation is another one, the reader was told of both: the record goes back to the part. If it is
+// gone, it went with its conversation to a part that left: the hazard begins its own.
+func joined(before *store.Told, told store.Told) ([]store.Told, error) {
 	last, err := decodeMessage(told.Said)
+	switch {
+	case err != nil:
+		return nil, err
+	case before == nil && last.Joined:
+		return nil, nil
+	case before == nil:
+		return []store.Told{told}, nil
+	}
+	known, err := decodeMessage(before.Said)
 	if err != nil {
 		return nil, err
 	}
@@ -122,9 +128,10 @@ func joined(before, told store.Told) ([]store.Told, error) {
 	told.Said = last.encode()
 	list := []store.Told{told}
 	if n := len(known.Merged) - 1; n >= 0 && known.Thread != last.Thread {
-		before.HazardID, known.Merged = known.Merged[n], known.Merged[:n]
-		before.Said = known.encode()
-		list = append(list, before)
+		back := *before
+		back.HazardID, known.Merged = known.Merged[n], known.Merged[:n]
+		back.Said = known.encode()
+		list = append(list, back)
 	}
 	return list, nil
 }

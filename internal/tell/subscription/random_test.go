@@ -57,6 +57,8 @@ func TestTheLastWordHoldsWhereItOnceDidNot(t *testing.T) {
 		"merged into what is being told": {{"make", 0, 0, 70}, {"network", 1, 3, 0}, {"make", 0, 0, 1}, {"merge", 1, 0, 5}, {"network", 1, 0, 70}, {"end", 0, 0, 0}},
 		// The part may have been told already when the message about it no longer holds.
 		"merged while it may be told": {{"wait", 0, 0, 70}, {"network", 1, 3, 0}, {"make", 0, 0, 1}, {"merge", 0, 1, 5}, {"network", 1, 0, 70}, {"end", 1, 0, 70}},
+		// What is said of the whole under way, in the conversation of a part that goes, is not of that part.
+		"a part goes while the whole is told": {{"network", 0, 2, 0}, {"make", 0, 0, 70}, {"make", 2, 0, 0}, {"merge", 1, 0, 70}, {"undo", 0, 0, 5}, {"network", 0, 0, 0}},
 		// The other part, whose record was beside the one that goes back, stays told.
 		"one of two parts goes": {{"make", 0, 2, 3}, {"merge", 1, 0, 1}, {"make", 0, 0, 3}, {"merge", 0, 1, 1}, {"undo", 1, 0, 1}, {"end", 1, 0, 70}},
 	} {
@@ -396,7 +398,8 @@ type word struct {
 	hazard.Hazard
 	inside bool
 	thread string
-	n      int // counts what was heard
+	n      int  // counts what was heard
+	alone  bool // in a message of its own, which goes on in the thread
 }
 
 // words are what a reader heard last, of hazards and in threads.
@@ -405,7 +408,7 @@ func (h *reader) words() (of map[uuid.UUID]word, in map[string]uuid.UUID) {
 	for i, n := range h.heard {
 		for _, it := range n.Items {
 			before := of[it.Hazard.UUID]
-			w := word{it.Hazard, it.Hazard.Longitude < 0, before.thread, i}
+			w := word{it.Hazard, it.Hazard.Longitude < 0, before.thread, i, n.Thread != ""}
 			if n.Thread != "" {
 				w.thread = n.Thread
 				in[n.Thread] = it.Hazard.UUID
@@ -452,7 +455,7 @@ func (h *reader) wrong(is *hazard.Hazard, all map[uuid.UUID]*hazard.Hazard) stri
 		return fmt.Sprintf("%s; last word: %s, inside %v", name, w.Severity, w.inside)
 	case is.Status == hazard.Active && !inside && w.inside:
 		return fmt.Sprintf("%s; last word: inside", name)
-	case is.Status == hazard.Active && inside && is.Severity >= h.least && w.thread != "" && of[in[w.thread]].n > w.n:
+	case is.Status == hazard.Active && inside && is.Severity >= h.least && w.alone && of[in[w.thread]].n > w.n:
 		return fmt.Sprintf("%s; the last word in its thread is about hazard %d", name, all[in[w.thread]].ID)
 	}
 	return ""
@@ -466,7 +469,11 @@ func (h *reader) wronglyTold(is *hazard.Hazard, row store.Told, all map[uuid.UUI
 	}
 	of, in := h.words()
 	w, knows := of[is.UUID]
-	_, talked := in[last.Thread]
+	about, talked := in[last.Thread]
+	whole := all[about]
+	for whole != nil && whole.Reason == hazard.EndMerged {
+		whole = all[whole.Successor]
+	}
 	for _, part := range all { // it goes on with what was said of what is part of it
 		_, heard := of[part.UUID]
 		talked = talked || heard && slices.Contains(last.Merged, part.ID)
@@ -475,6 +482,8 @@ func (h *reader) wronglyTold(is *hazard.Hazard, row store.Told, all map[uuid.UUI
 	case last.Unsure != "": // the record says so
 	case !knows && !talked:
 		return fmt.Sprintf("is recorded as told of hazard %d, but was not: %s", is.ID, row.Said)
+	case whole != nil && is.Status == hazard.Active && whole.ID != is.ID:
+		return fmt.Sprintf("is told of hazard %d in the thread of hazard %d: %s", is.ID, whole.ID, row.Said)
 	case knows && last.Over != (w.Status != hazard.Active), row.Gone != last.Over:
 		return fmt.Sprintf("heard last that hazard %d is %s, but is recorded as told %s", is.ID, w.Status, row.Said)
 	}
