@@ -431,6 +431,9 @@ func (r *searching) holds(ctx context.Context, found find.Row) (bool, error) {
 	if r.looked++; r.looked > maxLooked {
 		return false, query.ErrTooBroad
 	}
+	if found.Body != "" && !r.query.Where.MayMatch(found.Body) {
+		return false, nil
+	}
 	var h *hazard.Hazard
 	var err error
 	if found.Body != "" {

@@ -493,6 +493,42 @@ func (w *Where) match(h *hazard.Hazard, places []geo.Shape) bool {
 	return w.Root.match(&subject{h, nil}, places)
 }
 
+// MayMatch is false only if the condition does not hold of the hazard whose JSON state is. It looks at the name alone, and costs a
+// hundredth of reading the state.
+func (w *Where) MayMatch(state string) bool {
+	name, ok := nameIn(state)
+	return !ok || w.Root.mayMatch(&subject{&hazard.Hazard{Name: name}, nil})
+}
+
+// nameIn returns the name in a state. ok is false if it is written with escapes, or not where states have it.
+func nameIn(state string) (name string, ok bool) {
+	const member = `"name":"`
+	const most = len(`{"id":9223372036854775807,"uuid":"00000000-0000-0000-0000-000000000000",`) // what is before it
+	i := strings.Index(state[:min(len(state), most+len(member))], member)
+	if i < 0 {
+		return "", false
+	}
+	name = state[i+len(member):]
+	end := strings.IndexAny(name, `"\\`)
+	if end < 0 || name[end] != '"' {
+		return "", false
+	}
+	return name[:end], true
+}
+
+// mayMatch is match of a hazard of which only the name is known.
+func (c *Cond) mayMatch(h *subject) bool {
+	switch c.Kind {
+	case CondAll:
+		return !slices.ContainsFunc(c.Kids, func(k *Cond) bool { return !k.mayMatch(h) })
+	case CondAny:
+		return slices.ContainsFunc(c.Kids, func(k *Cond) bool { return k.mayMatch(h) })
+	case CondTexts, CondOrder, CondPattern:
+		return c.Field.Name != "hazard_Name" || c.match(h, nil)
+	}
+	return true
+}
+
 // MatchPart reports whether it holds of a part of h at its places, or, where h is nil, of a feature that belongs to no hazard.
 func (w *Where) MatchPart(h *hazard.Hazard, own Own, places []geo.Shape) bool {
 	return w.Root.match(&subject{h, own}, places)
