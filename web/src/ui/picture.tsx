@@ -50,6 +50,9 @@ export function MapPicture({ begin }: { begin: () => View | undefined }) {
   const [shown, show] = useState<Shown>();
   const moving = page.moving.value;
   useEffect(() => {
+    const view = store.view.peek();
+    // The list is of the window of a link before the map is there: else it would begin with all the world, and load the pictures of its rows.
+    if (moving && view && !store.bounds.peek()) store.bounds.value = boundsOf(view, { width: box.current!.clientWidth, height: box.current!.clientHeight });
     if (moving) return;
     const over = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
