@@ -12,6 +12,9 @@ import (
 // turnTime is how long one costly answer is made before another one that waits goes on.
 const turnTime = 20 * time.Millisecond
 
+// maxRemembered bounds the users and networks whose last turn is remembered while answers are being made.
+const maxRemembered = 4096
+
 // Turns share some of the processors between the costly answers that are being made, so that the others
 // stay free for everybody else. Who waits goes on in the order in which users, or networks, last had a
 // turn: many requests of one delay nobody else's. It is safe for concurrent use.
@@ -90,7 +93,7 @@ func (t *Turns) next() {
 		t.free--
 		close(chosen.ready)
 	}
-	if t.free == t.all { // nobody has to be remembered
+	if t.free == t.all || len(t.last) > maxRemembered {
 		clear(t.last)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -144,4 +145,24 @@ func TestASlowReaderHoldsNoTurn(t *testing.T) {
 			t.Errorf("%d bytes, %v", len(got), err)
 		}
 	})
+}
+
+// Strangers from ever new networks leave no more behind than what is bounded, also while a turn is never free.
+func TestTurnsRememberNoMoreThanTheirBound(t *testing.T) {
+	turns := NewTurns(2)
+	busy, err := turns.Begin(t.Context(), "busy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.End()
+	for i := range 3 * maxRemembered {
+		turn, err := turns.Begin(t.Context(), strconv.Itoa(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		turn.End()
+		if n := len(turns.last); n > maxRemembered+1 {
+			t.Fatalf("%d remembered; want at most %d", n, maxRemembered+1)
+		}
+	}
 }
