@@ -36,7 +36,10 @@ test("a window without any official source says so, and the map hatches it", { t
     const answer = await route.fetch().catch(() => undefined);
     if (answer) await route.fulfill({ response: answer, headers: { ...answer.headers(), "hazardd-sources": 'ok=1; stale=0; failing=0; names=""' } });
   });
-  await page.route("**/coverage?*", (route) => route.fulfill({ json: route.request().url().includes("topology") ? outlines : words }));
+  await page.route("**/coverage?*", (route) => {
+    const url = route.request().url();
+    return route.fulfill({ json: url.includes("point=") ? { types: [{ type_ID: "FLOOD", answer: "covered" }, { type_ID: "STORM", answer: "unknown" }] } : url.includes("topology") ? outlines : words });
+  });
   await server.hazard("Flood - Texas", { latitude: 31, longitude: -97 });
   await open(page, "#map=7/19/-73");
   await expect(page.getByText("No official warnings are read for this area.")).toBeVisible();
@@ -44,6 +47,9 @@ test("a window without any official source says so, and the map hatches it", { t
   if (isPhone(page)) { for (const name of ["Make the list larger", "Make the list smaller"]) await page.getByRole("button", { name }).click(); }
   await page.getByRole("button", { name: "Legend" }).click();
   await expect(page.getByText("No official warnings are read here")).toBeVisible();
+  const nobody = page.locator(".legend h3:has-text('No source reports these') + p");
+  await expect(nobody).toContainText("Storm");
+  await expect(nobody).not.toContainText("Flood");
   await page.evaluate(() => (location.hash = "map=5/31/-97"));
   await expect(page.locator("#list .row")).toHaveCount(1);
   await expect(page.getByText("No official warnings are read for this area.")).toHaveCount(0);

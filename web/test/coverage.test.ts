@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { boxOf, outlinesOf } from "../src/coverage";
+import { middleOf, unstated } from "../src/unstated";
 
 test("outlines are put together from lines, forwards and backwards", () => {
   const outlines = outlinesOf({
@@ -20,3 +21,13 @@ test.each(
     [[-300, -80, 200, 80], "-180.0000,-80.0000,180.0000,80.0000"],
   ] as const,
 )("the window %j as a box", (window, want) => expect(boxOf([...window])).toBe(want));
+
+test("types that nobody states are listed, unknown ones too", () => {
+  const told = { types: [{ type_ID: "FLOOD", answer: "covered" }, { type_ID: "STORM", answer: "unknown" }, { type_ID: "TSUNAMI", answer: "stale" }] };
+  expect(unstated(["CYBER", "FLOOD", "STORM", "TSUNAMI"], told)).toEqual(["CYBER", "STORM"]);
+});
+
+test("the middle of a window is on the world", () => {
+  expect(middleOf([170, -20, 200, 0])).toBe("-175.00,-10.00");
+  expect(middleOf([8, 45, 18, 50])).toBe("13.00,47.50");
+});

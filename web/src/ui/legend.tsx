@@ -1,5 +1,7 @@
 // What the signs on the map mean.
-import { categories, categoryName, severities, severityName } from "../model";
+import { useEffect, useState } from "preact/hooks";
+import { categories, categoryName, severities, severityName, typeName, types } from "../model";
+import { middleOf, unstated, type Told } from "../unstated";
 import { number, text } from "../words";
 import { usePage } from "./context";
 import { forMembers } from "./later";
@@ -7,6 +9,28 @@ import { IconButton, SeverityMark, Symbol } from "./parts";
 
 const LayerChoice = forMembers(async () => (await import("./layers")).LayerChoice);
 const AssetChoice = forMembers(async () => (await import("./assets")).AssetChoice);
+
+/** For which types the middle of the map has nobody. */
+function Nobody() {
+  const { store } = usePage();
+  const [told, setTold] = useState<Told | "failed">();
+  const bounds = store.bounds.value;
+  const at = bounds && middleOf(bounds);
+  useEffect(() => {
+    setTold(undefined);
+    if (!at) return;
+    const over = new AbortController();
+    const ask = async () => setTold((await (await store.api.request(`/coverage?point=${at}`, { signal: over.signal })).json()) as Told);
+    void ask().catch(() => over.signal.aborted || setTold("failed"));
+    return () => over.abort();
+  }, [at]);
+  return (
+    <>
+      <h3>{text.legend.nobody}</h3>
+      <p class="muted">{told === "failed" || !at ? text.list.unknown : told ? unstated(types, told).map(typeName).join(", ") || "–" : "…"}</p>
+    </>
+  );
+}
 
 export function Legend() {
   const page = usePage();
@@ -43,6 +67,7 @@ export function Legend() {
       <p class="legend-gap">
         <span class="swatch" aria-hidden="true" /> {text.legend.gap}
       </p>
+      <Nobody />
       {(page.api.user?.orgs.length ?? 0) > 0 && <AssetChoice />}
       <h3>{text.legend.cluster}</h3>
       <p class="cluster-sample" aria-hidden="true">
