@@ -147,10 +147,10 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		open func(context.Context) error
 	}{
 		{"", s.openCoverage},
-		{"basemap", s.openStreets},
 		{"layers", s.checkLayers},
 		{"signing CAP messages", s.openSigner},
 		{"", s.openStore},
+		{"basemap", s.openStreets},
 		{"", s.openEvidence},
 		{"", s.openBackup},
 		{"listen", s.openListener},

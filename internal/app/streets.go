@@ -11,15 +11,21 @@ import (
 )
 
 // openStreets opens the operator's basemap. It does not connect to an address: browsers may reach
-// hosts that this machine cannot.
-func (s *Service) openStreets(context.Context) (err error) {
+// hosts that this machine cannot. With a file that cannot be used the map has no streets, and the
+// service says so.
+func (s *Service) openStreets(context.Context) error {
 	where := s.cfg.Basemap
 	if where == "" {
 		return nil
 	}
 	if !strings.Contains(where, "://") {
-		s.streets, err = basemap.OpenStreets(where)
-		return err
+		streets, failed := basemap.OpenStreets(where)
+		if failed != nil {
+			s.cfg.Logger.Warn("the basemap cannot be used; the map has no streets until a restart", "error", failed)
+			s.Store.Quarantine.Watch("the basemap", func() error { return failed })
+		}
+		s.streets = streets
+		return nil
 	}
 	u, err := url.Parse(where)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || !browser.IsHost.MatchString(u.Host) || u.User != nil || u.Fragment != "" {

@@ -2,11 +2,14 @@ package app
 
 import (
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/serve/page/browser"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/basemaptest"
 )
 
@@ -35,12 +38,8 @@ func TestALayerThatCannotBeShownIsRefusedAtTheStart(t *testing.T) {
 	}
 }
 
-func TestABasemapThatCannotBeShownIsRefusedAtTheStart(t *testing.T) {
-	raster := basemaptest.Streets()
-	raster.Kind = 2
+func TestAnAddressOfABasemapThatCannotBeShownIsRefusedAtTheStart(t *testing.T) {
 	for where, want := range map[string]string{
-		raster.File(t):                            "expected 1 (vector tiles, mvt)",
-		"/nowhere/city.pmtiles":                   "no such file",
 		"ftp://tiles.example.org/city.pmtiles":    "neither a file nor the address of a PMTiles archive",
 		"https://a;script-src */city.pmtiles":     "neither a file nor the address of a PMTiles archive",
 		"https://u:p@tiles.example.org/x.pmtiles": "without user and fragment",
@@ -49,6 +48,35 @@ func TestABasemapThatCannotBeShownIsRefusedAtTheStart(t *testing.T) {
 		_, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Settings: Settings{DataDir: t.TempDir(), Listen: "127.0.0.1:0", PublicURL: "https://hazards.example.org", Basemap: where}})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "basemap: ") {
 			t.Errorf("%s: %v; want %q", where, err, want)
+		}
+	}
+}
+
+// A file that is missing, damaged or of another kind stops nothing: the map has no streets, and the service
+// says so.
+func TestAServerStartsWithoutItsBasemap(t *testing.T) {
+	test.Seconds(t)
+	raster := basemaptest.Streets()
+	raster.Kind = 2
+	damaged := filepath.Join(t.TempDir(), "damaged.pmtiles")
+	if err := os.WriteFile(damaged, []byte("PMTiles"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for where, want := range map[string]string{raster.File(t): "expected 1 (vector tiles, mvt)", "/nowhere/city.pmtiles": "no such file", damaged: "damaged.pmtiles"} {
+		s, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Settings: Settings{DataDir: t.TempDir(), Listen: "127.0.0.1:0", Basemap: where}})
+		if err != nil {
+			t.Errorf("%s: %v", where, err)
+			continue
+		}
+		if found := s.Store.Quarantine.Found()["the basemap"]; found == nil || !strings.Contains(found.Error(), want) {
+			t.Errorf("%s: %v; want %q", where, found, want)
+		}
+		s.Store.Quarantine.Recheck(t.Context())
+		if s.Store.Quarantine.Found()["the basemap"] == nil {
+			t.Errorf("%s: forgotten", where)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }
