@@ -38,7 +38,9 @@ test("a window without any official source says so, and the map hatches it", { t
   });
   await page.route("**/coverage?*", (route) => {
     const url = route.request().url();
-    return route.fulfill({ json: url.includes("point=") ? { types: [{ type_ID: "FLOOD", answer: "covered" }, { type_ID: "STORM", answer: "unknown" }] } : url.includes("topology") ? outlines : words });
+    return route.fulfill({
+      json: url.includes("point=") ? { types: [{ type_ID: "FLOOD", answer: "covered" }, { type_ID: "STORM", answer: "unknown" }] } : url.includes("topology") ? outlines : words,
+    });
   });
   await server.hazard("Flood - Texas", { latitude: 31, longitude: -97 });
   await open(page, "#map=7/19/-73");

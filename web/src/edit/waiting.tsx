@@ -265,7 +265,9 @@ function Reads({ d }: { d: Draft }) {
       {!says?.description && !texts.some((t) => t.description || t.instruction) && <p class="review-text muted">{words.reviewNoText}</p>}
       {texts.map((t, i) => (
         <section key={i} class="review-text" lang={t.language}>
-          <h3>{nameOf(t.language)} (<bdi>{t.language}</bdi>)</h3>
+          <h3>
+            {nameOf(t.language)} (<bdi>{t.language}</bdi>)
+          </h3>
           {[t.headline || t.name, t.instruction, t.description].filter(Boolean).map((line, k) => <p key={k} dir="auto">{line}</p>)}
         </section>
       ))}
