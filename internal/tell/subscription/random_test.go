@@ -482,8 +482,9 @@ func (h *reader) wronglyTold(is *hazard.Hazard, row store.Told, all map[uuid.UUI
 	case last.Unsure != "": // the record says so
 	case !knows && !talked:
 		return fmt.Sprintf("is recorded as told of hazard %d, but was not: %s", is.ID, row.Said)
-	case whole != nil && is.Status == hazard.Active && whole.ID != is.ID:
+	case whole != nil && is.Status == hazard.Active && whole.ID != is.ID && last.Thread != threadOf(h.sub.ID, is.UUID):
 		return fmt.Sprintf("is told of hazard %d in the thread of hazard %d: %s", is.ID, whole.ID, row.Said)
+	case last.Over && row.Gone && of[about].Status == hazard.Expired: // it was over as part of another one
 	case knows && last.Over != (w.Status != hazard.Active), row.Gone != last.Over:
 		return fmt.Sprintf("heard last that hazard %d is %s, but is recorded as told %s", is.ID, w.Status, row.Said)
 	}
