@@ -80,8 +80,8 @@ SELECT id FROM notices WHERE subscription = sqlc.arg(subscription) AND channel =
 UPDATE notices SET next_ms = sqlc.arg(next_ms) WHERE waits AND subscription = sqlc.arg(subscription) AND channel = sqlc.arg(channel) AND next_ms < sqlc.arg(next_ms);
 
 -- name: DropWaiting :exec
--- Nothing that waits for a channel is sent any more.
-UPDATE notices SET state = 'dropped', waits = false, error = sqlc.arg(error) WHERE waits AND subscription = sqlc.arg(subscription) AND channel = sqlc.arg(channel);
+-- Nothing that waits for a channel is sent any more. What may have arrived stays, until that is recorded.
+UPDATE notices SET state = 'dropped', waits = false, error = sqlc.arg(error) WHERE state = 'pending' AND subscription = sqlc.arg(subscription) AND channel = sqlc.arg(channel);
 
 -- name: NoticesBefore :many
 -- The latest notices of a subscription that are older than one.

@@ -266,7 +266,7 @@ func (q *Queries) DropToldOf(ctx context.Context, subscription string) error {
 }
 
 const dropWaiting = `-- name: DropWaiting :exec
-UPDATE notices SET state = 'dropped', waits = false, error = $1 WHERE waits AND subscription = $2 AND channel = $3
+UPDATE notices SET state = 'dropped', waits = false, error = $1 WHERE state = 'pending' AND subscription = $2 AND channel = $3
 `
 
 type DropWaitingParams struct {
@@ -275,7 +275,7 @@ type DropWaitingParams struct {
 	Channel      string
 }
 
-// Nothing that waits for a channel is sent any more.
+// Nothing that waits for a channel is sent any more. What may have arrived stays, until that is recorded.
 func (q *Queries) DropWaiting(ctx context.Context, arg DropWaitingParams) error {
 	_, err := q.db.ExecContext(ctx, dropWaiting, arg.Error, arg.Subscription, arg.Channel)
 	return err

@@ -283,6 +283,31 @@ func (p *plan) drop(n store.Notice, why string) {
 	p.update(n, func(n *store.Notice) { n.State, n.Error = store.NoticeDropped, why })
 }
 
+// silence drops a notice of a channel that is told nothing now. What may have arrived counts as told: when
+// the channel is told again, what no longer holds is put right.
+func (p *plan) silence(n store.Notice, why string, now hazard.Instant) error {
+	p.drop(n, why)
+	if n.State != store.NoticeSending || n.HazardID <= 0 {
+		return nil
+	}
+	last, err := decodeMessage(n.Said)
+	if err != nil {
+		return err
+	}
+	last.Unsure = unsureID(n.Message, n.HazardID, message.Kind(n.Kind))
+	p.told = append(p.told, last.told(p.box, n.HazardID, n.Change, now))
+	return nil
+}
+
+// unsureID names a message that is sent again about one hazard of a message that may have arrived: each
+// hazard of a summary gets its own.
+func unsureID(id string, hazardID int64, kind message.Kind) string {
+	if kind != message.Summary && kind != message.Digest {
+		return id
+	}
+	return uuid.NewSHA1(space, fmt.Appendf(nil, "%s\x00%d", id, hazardID)).String()
+}
+
 // hold decides that a notice waits.
 func (p *plan) hold(n store.Notice, until hazard.Instant) {
 	if n.Next != until {

@@ -44,7 +44,9 @@ func (s *Service) plan(ctx context.Context, box store.Mailbox, bursts map[burstK
 	}
 	if why := r.muted(rows[0]); why != "" {
 		for _, n := range rows {
-			p.drop(n, why)
+			if err := p.silence(n, why, now); err != nil {
+				return nil, err
+			}
 		}
 		return p, nil
 	}
