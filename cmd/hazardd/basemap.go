@@ -27,7 +27,7 @@ type basemapGetCmd struct {
 	From    string       `required:"" placeholder:"FILE|URL" help:"Archive to cut from. Of an address only the needed parts are read; Protomaps has builds of all the world."`
 	To      string       `default:"basemap.pmtiles" type:"path" placeholder:"FILE" help:"File to write."`
 	MaxZoom int          `default:"14" placeholder:"ZOOM" help:"Last zoom: 14 has all streets, 15 buildings too; each zoom more takes about twice the space."`
-	Areas   areasSetting `placeholder:"DIR" help:"Folder of your own areas, as of serve."`
+	Areas   areasSetting `placeholder:"DIR" help:"Folder of GeoJSON files with your own areas for the codes in alerts, one file per scheme of codes."`
 }
 
 // Validate checks the flags.
