@@ -226,29 +226,34 @@ func (r *recipient) delivery(f *facts, now hazard.Instant) (d *delivery, why str
 	if since := f.row.Since.Time(); since.After(d.at) {
 		d.at = since
 	}
+	last := f.last
+	if last != nil && last.Listed { // there is no conversation of a part that could go on
+		last = new(*last)
+		last.Thread = threadOf(r.sub.ID, h.UUID)
+	}
 	switch {
-	case f.last == nil:
+	case last == nil:
 		return d, r.first(d, h, inside)
-	case f.last.Unsure != "" && f.last.holds(h, inside, now): // it is true again, and may never have arrived
-		d.last, d.id, d.item.Changed, d.item.Reason = *f.last, f.last.Unsure, f.last.Changed, h.Note
+	case last.Unsure != "" && last.holds(h, inside, now): // it is true again, and may never have arrived
+		d.last, d.id, d.item.Changed, d.item.Reason = *last, last.Unsure, last.Changed, h.Note
 		d.last.Unsure = ""
 		return d, ""
 	}
-	d.last.Thread, d.last.Merged = f.last.Thread, f.last.Merged
+	d.last.Thread, d.last.Listed, d.last.Merged = last.Thread, last.Listed, last.Merged
 	if h.Status != hazard.Active {
-		if f.last.Over {
+		if last.Over {
 			return nil, "its end was already sent"
 		}
 		d.last.Kind, d.item.Reason = message.KindOfEnd(h), h.Note
-		d.last.Severity = max(f.last.Severity, h.Severity) // how urgent it is
+		d.last.Severity = max(last.Severity, h.Severity) // how urgent it is
 		return d, ""
 	}
-	changed := f.last.changes(h, inside, now)
+	changed := last.changes(h, inside, now)
 	if changed == nil {
 		return nil, "nothing that matters has changed"
 	}
 	d.last.Kind, d.last.Changed, d.item.Changed = message.Changed, changed, changed
-	d.last.carry(f.last)
+	d.last.carry(last)
 	return d, ""
 }
 
@@ -266,7 +271,7 @@ func (r *recipient) first(d *delivery, h *hazard.Hazard, inside bool) (why strin
 		return "it no longer concerns the subscriber"
 	}
 	d.last.Kind = cmp.Or(d.last.Kind, message.First)
-	d.last.Thread = threadOf(r.sub.ID, h.UUID)
+	d.last.Thread, d.last.Listed = threadOf(r.sub.ID, h.UUID), true
 	return ""
 }
 
@@ -327,6 +332,7 @@ func (p *plan) claim(list []delivery, kind message.Kind, now hazard.Instant) {
 		id = list[0].id
 	}
 	p.send(list, kind, id, now, func(n *store.Notice, d *delivery) {
+		d.last.Listed = d.last.Listed && len(list) > 1
 		d.last.Joined = n.HazardID > 0 && d.last.Thread != threadOf(p.box.Subscription, d.item.Hazard.UUID)
 		n.State, n.Kind, n.Message, n.Said, n.Change = store.NoticeSending, string(kind), id, d.last.encode(), d.change
 		n.First = cmp.Or(n.First, now)

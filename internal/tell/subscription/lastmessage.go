@@ -26,6 +26,7 @@ type lastMessage struct {
 	Measured map[hazard.Quantity]float64 `json:"measured,omitzero"`
 	Changed  []message.Change            `json:"changed,omitzero"` // what the message called changed
 	Unsure   string                      `json:"unsure,omitzero"`  // ID of the message, if it is not known whether it arrived
+	Listed   bool                        `json:"listed,omitzero"`  // it was only named among others: no message has begun the thread
 	Joined   bool                        `json:"joined,omitzero"`  // the thread is that of a hazard that is part of this one
 	Merged   []int64                     `json:"merged,omitzero"`  // hazards that the reader was told of, and that are part of this one
 }

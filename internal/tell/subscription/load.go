@@ -117,6 +117,9 @@ func (s *Service) facts(ctx context.Context, sub *subscription, n store.Notice, 
 	if err == nil && known {
 		f.last, err = decodeMessage(last)
 	}
+	if err == nil && f.into != nil && !known { // its record may have moved there
+		f.last, err = s.listed(ctx, sub, n, f.hazard, f.into)
+	}
 	if err == nil {
 		f.near, err = s.nearness(ctx, sub, f.hazard)
 	}

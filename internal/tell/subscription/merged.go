@@ -195,6 +195,21 @@ func (s *Service) toldOf(ctx context.Context, id int64) (map[store.Mailbox]store
 	return told, err
 }
 
+// listed returns what a reader was told of a part whose record has moved to the whole, if only among
+// others: nothing that is said of the whole reaches them as said of the part. Otherwise it returns nil.
+func (s *Service) listed(ctx context.Context, sub *subscription, n store.Notice, part, whole *hazard.Hazard) (*lastMessage, error) {
+	told, ok, err := s.Store.Notices.Told(ctx, store.Mailbox{Subscription: n.Subscription, Channel: n.Channel}, whole.ID)
+	if err != nil || !ok {
+		return nil, err
+	}
+	last, err := decodeMessage(told.Said)
+	if err != nil || !last.Listed || last.Thread != threadOf(sub.ID, part.UUID) {
+		return nil, err
+	}
+	last.Merged = last.Merged[:max(0, slices.Index(last.Merged, part.ID))]
+	return last, nil
+}
+
 // overWith returns the hazard that a merged one is part of now, if that is over; else nil.
 func (s *Service) overWith(ctx context.Context, h *hazard.Hazard, now hazard.Instant) (*hazard.Hazard, error) {
 	for h.Reason == hazard.EndMerged {

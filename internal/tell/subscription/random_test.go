@@ -63,6 +63,9 @@ func TestTheLastWordHoldsWhereItOnceDidNot(t *testing.T) {
 		"paused while it may be told": {{"network", 0, 3, 0}, {"make", 0, 0, 20}, {"pause", 0, 0, 70}, {"network", 0, 0, 0}, {"raise", 0, 1, 1}, {"pause", 0, 0, 1}},
 		// The other part, whose record was beside the one that goes back, stays told.
 		"one of two parts goes": {{"make", 0, 2, 3}, {"merge", 1, 0, 1}, {"make", 0, 0, 3}, {"merge", 0, 1, 1}, {"undo", 1, 0, 1}, {"end", 1, 0, 70}},
+		// A part that was only named in a summary has no conversation in which the whole could end: both end.
+		"named in a summary, part of what was not told": {{"storm", 251, 67, 20}, {"merge", 6, 144, 3}, {"end", 0, 0, 20}},
+		"named in a summary, part of what ends at once": {{"storm", 1, 0, 70}, {"network", 0, 1, 0}, {"make", 1, 0, 0}, {"merge", 3, 0, 0}, {"end", 0, 0, 0}, {"network", 0, 0, 70}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if why := lastWords(t, list); why != "" {
