@@ -176,8 +176,12 @@ func (s *Service) partedIn(ctx context.Context, t store.Told, h int64, own map[s
 	}
 	for _, n := range rows { // what is being sent comes before all that is decided now
 		if n.State == store.NoticeSending && n.HazardID == t.HazardID {
-			if last, err = decodeMessage(n.Said); err != nil {
+			said, err := decodeMessage(n.Said)
+			if err != nil {
 				return nil, nil, err
+			}
+			if said.Thread == last.Thread { // in the conversation of the part; otherwise it is of the whole alone
+				last = said
 			}
 		}
 	}

@@ -66,6 +66,8 @@ func TestTheLastWordHoldsWhereItOnceDidNot(t *testing.T) {
 		// A part that was only named in a summary has no conversation in which the whole could end: both end.
 		"named in a summary, part of what was not told": {{"storm", 251, 67, 20}, {"merge", 6, 144, 3}, {"end", 0, 0, 20}},
 		"named in a summary, part of what ends at once": {{"storm", 1, 0, 70}, {"network", 0, 1, 0}, {"make", 1, 0, 0}, {"merge", 3, 0, 0}, {"end", 0, 0, 0}, {"network", 0, 0, 70}},
+		// What is said of the whole under way, in a conversation of its own, is not of the part that goes.
+		"a part goes while the whole begins": {{"wait", 0, 0, 70}, {"network", 1, 2, 1}, {"make", 1, 0, 1}, {"end", 1, 0, 70}, {"merge", 1, 0, 70}, {"undo", 0, 0, 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if why := lastWords(t, list); why != "" {
