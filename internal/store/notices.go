@@ -344,7 +344,7 @@ type NoticesDone struct {
 	// Postponed holds the mailboxes to which nothing is sent before a moment.
 	Postponed map[Mailbox]hazard.Instant
 	// Join returns what is recorded in place of Told, given what is recorded before, if anything: a record
-	// of the hazard, and records for other hazards, of which only those are added that the mailbox does
+	// of the hazard, and records for other hazards, of which only the first is added that the mailbox does
 	// not have.
 	Join func(before *Told, told Told) ([]Told, error)
 }
@@ -397,7 +397,9 @@ func saveTold(ctx context.Context, q *sqlc.Queries, t Told, join func(before *To
 				continue
 			}
 		}
-		err = saveKnown(ctx, q, list[i])
+		if err = saveKnown(ctx, q, list[i]); i > 0 {
+			break
+		}
 	}
 	return err
 }

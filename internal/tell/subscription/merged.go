@@ -127,7 +127,7 @@ func joined(before *store.Told, told store.Told) ([]store.Told, error) {
 	last.Merged = known.Merged
 	told.Said = last.encode()
 	list := []store.Told{told}
-	if n := len(known.Merged) - 1; n >= 0 && known.Thread != last.Thread {
+	for n := len(known.Merged) - 1; n >= 0 && known.Thread != last.Thread; n-- { // those that came later have their own
 		back := *before
 		back.HazardID, known.Merged = known.Merged[n], known.Merged[:n]
 		back.Said = known.encode()

@@ -68,6 +68,8 @@ func TestTheLastWordHoldsWhereItOnceDidNot(t *testing.T) {
 		"named in a summary, part of what ends at once": {{"storm", 1, 0, 70}, {"network", 0, 1, 0}, {"make", 1, 0, 0}, {"merge", 3, 0, 0}, {"end", 0, 0, 0}, {"network", 0, 0, 70}},
 		// What is said of the whole under way, in a conversation of its own, is not of the part that goes.
 		"a part goes while the whole begins": {{"wait", 0, 0, 70}, {"network", 1, 2, 1}, {"make", 1, 0, 1}, {"end", 1, 0, 70}, {"merge", 1, 0, 70}, {"undo", 0, 0, 3}},
+		// The record of the first part goes back to it, also if another one has come meanwhile.
+		"two parts of what was not told": {{"storm", 1, 0, 70}, {"network", 0, 1, 0}, {"make", 1, 0, 0}, {"merge", 3, 0, 0}, {"merge", 2, 0, 0}, {"network", 0, 0, 20}, {"end", 0, 0, 70}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if why := lastWords(t, list); why != "" {
