@@ -182,58 +182,37 @@ func (s *Drafts) Show(ctx context.Context, id uuid.UUID, shown []byte) error {
 	})
 }
 
-// DraftToTell is a draft that waits, and what people were told of it.
-type DraftToTell struct {
+// MarkedDraft is a draft, and when people were told of it, by its marks; 0: not.
+type MarkedDraft struct {
 	Draft
-	Told, Reminded, Lapsing hazard.Instant // when, of the marks; 0: not
+	Told, Reminded, Lapsing, Outcome hazard.Instant
 }
 
 // ToTell lists the drafts that can be decided with their marks, the oldest first.
-func (s *Drafts) ToTell(ctx context.Context, now hazard.Instant) (list []DraftToTell, err error) {
-	rows, err := s.reads.QueryContext(ctx, `SELECT d.id, d.org_id, d.author, d.shown, d.created_ms, d.expires_ms,
-	coalesce(max(CASE WHEN m.kind = 'told' THEN m.at_ms END), 0), coalesce(max(CASE WHEN m.kind = 'reminded' THEN m.at_ms END), 0), coalesce(max(CASE WHEN m.kind = 'lapsing' THEN m.at_ms END), 0)
-FROM drafts d LEFT JOIN draft_marks m ON m.draft = d.id WHERE d.state = 'waiting' AND d.expires_ms > $1
-GROUP BY d.id, d.org_id, d.author, d.shown, d.created_ms, d.expires_ms ORDER BY d.created_ms, d.id`, int64(now))
+func (s *Drafts) ToTell(ctx context.Context, now hazard.Instant) ([]MarkedDraft, error) {
+	return s.marked(ctx, `d.state = 'waiting' AND d.expires_ms > $1`, int64(now))
+}
+
+// Ended lists the drafts that somebody other than their authors decided about after a time, or that lapsed
+// after it, with their marks, the oldest first.
+func (s *Drafts) Ended(ctx context.Context, after, now hazard.Instant) ([]MarkedDraft, error) {
+	return s.marked(ctx, `d.state <> 'waiting' AND d.decided_by <> d.author AND d.decided_ms > $1 OR d.state = 'waiting' AND d.expires_ms > $1 AND d.expires_ms <= $2`, int64(after), int64(now))
+}
+
+// marked lists drafts without their requests.
+func (s *Drafts) marked(ctx context.Context, where string, args ...any) (list []MarkedDraft, err error) {
+	rows, err := s.reads.QueryContext(ctx, `SELECT d.id, d.org_id, d.author, d.shown, d.created_ms, d.expires_ms, d.state, d.decided_by, d.reason,
+	coalesce(max(CASE WHEN m.kind = 'told' THEN m.at_ms END), 0), coalesce(max(CASE WHEN m.kind = 'reminded' THEN m.at_ms END), 0),
+	coalesce(max(CASE WHEN m.kind = 'lapsing' THEN m.at_ms END), 0), coalesce(max(CASE WHEN m.kind = 'outcome' THEN m.at_ms END), 0)
+FROM drafts d LEFT JOIN draft_marks m ON m.draft = d.id WHERE `+where+` GROUP BY d.id ORDER BY d.created_ms, d.id`, args...)
 	if err != nil {
 		return nil, storeError(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var d DraftToTell
+		var d MarkedDraft
 		var id, shown string
-		if err := rows.Scan(&id, &d.OrgID, &d.Author, &shown, &d.Created, &d.Expires, &d.Told, &d.Reminded, &d.Lapsing); err != nil {
-			return nil, storeError(err)
-		}
-		if d.ID, err = uuid.Parse(id); err != nil {
-			return nil, fmt.Errorf("stored draft %s: %w", id, err)
-		}
-		d.Shown = []byte(shown)
-		list = append(list, d)
-	}
-	return list, storeError(rows.Err())
-}
-
-// EndedDraft is a draft that somebody other than its author decided about, or that lapsed.
-type EndedDraft struct {
-	Draft
-	Told hazard.Instant // when its author was told of that; 0: not
-}
-
-// Ended lists the drafts that ended after a time, the oldest first, without the drafts that their authors
-// withdrew.
-func (s *Drafts) Ended(ctx context.Context, after, now hazard.Instant) (list []EndedDraft, err error) {
-	rows, err := s.reads.QueryContext(ctx, `SELECT d.id, d.org_id, d.author, d.shown, d.expires_ms, d.state, d.decided_by, d.reason, coalesce(m.at_ms, 0)
-FROM drafts d LEFT JOIN draft_marks m ON m.draft = d.id AND m.kind = 'outcome'
-WHERE d.state <> 'waiting' AND d.decided_by <> d.author AND d.decided_ms > $1 OR d.state = 'waiting' AND d.expires_ms > $1 AND d.expires_ms <= $2
-ORDER BY d.created_ms, d.id`, int64(after), int64(now))
-	if err != nil {
-		return nil, storeError(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var d EndedDraft
-		var id, shown string
-		if err := rows.Scan(&id, &d.OrgID, &d.Author, &shown, &d.Expires, &d.State, &d.DecidedBy, &d.Reason, &d.Told); err != nil {
+		if err := rows.Scan(&id, &d.OrgID, &d.Author, &shown, &d.Created, &d.Expires, &d.State, &d.DecidedBy, &d.Reason, &d.Told, &d.Reminded, &d.Lapsing, &d.Outcome); err != nil {
 			return nil, storeError(err)
 		}
 		if d.ID, err = uuid.Parse(id); err != nil {

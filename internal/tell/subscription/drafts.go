@@ -78,7 +78,7 @@ func (q *queue) tellOfDrafts(ctx context.Context) error {
 	}
 	ended, err := q.Store.Drafts.Ended(ctx, now.Add(-outcomesFor), now)
 	for i := 0; err == nil && i < len(ended); i++ {
-		if d := &ended[i]; d.Told == 0 {
+		if d := &ended[i]; d.Outcome == 0 {
 			err = q.tellOfDraft(ctx, d.ID, []store.MarkKind{store.DraftOutcome}, owners, store.OutcomesNotice, func(owner string) bool {
 				_, mine := q.concerns(owner, &d.Draft)
 				return mine
@@ -126,7 +126,7 @@ func (s *Service) drafts(ctx context.Context, user string, now hazard.Instant) (
 	if err != nil {
 		return nil, 0, err
 	}
-	slices.SortStableFunc(list, func(a, b store.DraftToTell) int { return int(a.Expires - b.Expires) })
+	slices.SortStableFunc(list, func(a, b store.MarkedDraft) int { return int(a.Expires - b.Expires) })
 	for i := range list {
 		d := &list[i].Draft
 		decides, mine := s.concerns(user, d)
@@ -156,7 +156,7 @@ func (s *Service) outcomes(ctx context.Context, user string, since, now hazard.I
 	}
 	for i := range list {
 		d := &list[i].Draft
-		if _, mine := s.concerns(user, d); !mine || list[i].Told < since {
+		if _, mine := s.concerns(user, d); !mine || list[i].Outcome < since {
 			continue
 		}
 		if len(out) == maxDraftsTold {
