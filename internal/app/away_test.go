@@ -190,8 +190,8 @@ func TestAStoreThatGoesAwayComesBack(t *testing.T) {
 	}
 }
 
-// Where the population data is damaged, who asked for hazards that reach many people is told of all: how
-// many it reaches is not known (finding R3).
+// If the population data is damaged, subscribers of hazards that reach many people get messages about all
+// of them, because how many they reach is not known (finding R3).
 func TestDamagedPopulationDataSilencesNobody(t *testing.T) {
 	test.Seconds(t)
 	data := t.TempDir()

@@ -16,8 +16,8 @@ const turnTime = 20 * time.Millisecond
 const maxRemembered = 4096
 
 // Turns share some of the processors between the costly answers that are being made, so that the others
-// stay free for everybody else. Who waits goes on in the order in which users, or networks, last had a
-// turn: many requests of one delay nobody else's. It is safe for concurrent use.
+// stay free for everybody else. Answers that wait go on in the order in which their users, or networks, last
+// had a turn, so many requests of one delay nobody else's. It is safe for concurrent use.
 type Turns struct {
 	all int // how many go on at once
 
@@ -77,7 +77,7 @@ func (t *Turn) enter(ctx context.Context) error {
 	return nil
 }
 
-// next gives free turns to those who wait. The caller holds t.mu.
+// next gives free turns to those that wait. The caller holds t.mu.
 func (t *Turns) next() {
 	for t.free > 0 && len(t.waiting) > 0 {
 		first := 0

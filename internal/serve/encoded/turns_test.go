@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// Two answers at most are made at once, whoever wants them, and a user with many waits behind a user with
-// one (finding S11).
+// At most two answers are made at once, and a user with many waits behind a user with one (finding S11).
 func TestTurnsAreSharedByUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := NewTurns(2)

@@ -40,7 +40,7 @@ func Source() source.Source {
 		},
 		Schemes: []source.Scheme{{Name: "quake", Type: hazard.Earthquake, CausedBy: "usgs"}},
 		Lists: source.Lists{InForce: source.No, Complete: source.No, Identity: "incidents of each center", NoEnd: "a day from the last message",
-			Cite: "the recordings: an index has the last message for ever"},
+			Cite: "the recordings: an index keeps the last message"},
 		Lives:      []source.Life{{Of: "a message", For: life}, {Of: "a message of no threat", For: lifeOfInformation}},
 		PlaceCodes: "UGC", // the centers use the weather service's codes for coasts
 	}

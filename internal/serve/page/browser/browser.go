@@ -122,8 +122,8 @@ type Map struct {
 	connect    string // the origins of these, besides our own, separated by blanks
 }
 
-// NewMap returns the handlers of the map; streets is the operator's basemap on this server, at the address of one elsewhere. What is of
-// the operator is told in the head of the map's document.
+// NewMap returns the handlers of the map; streets is the operator's basemap on this server, at the address of one elsewhere. The head of
+// the map's document names both, and the operator's layers.
 func NewMap(p *Pages, files web.Handler, streets *basemap.Streets, at *url.URL, layers []Layer, embedSites []string) *Map {
 	m := &Map{Pages: p, page: files, EmbedSites: embedSites, operator: append(streetsMark(streets, at), layersMark(layers)...)}
 	var origins []string
