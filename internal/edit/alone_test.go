@@ -187,7 +187,7 @@ func TestWhatIsPublishedDecidesWhoCanBringItOutAlone(t *testing.T) {
 		for form, manyIf := range map[string]func(areas int) bool{"point": func(n int) bool { return n == 0 }, "area": func(n int) bool { return n > 0 }} {
 			t.Run(way+"/"+form, func(t *testing.T) {
 				if postgres.Postgres() {
-					t.Skip("as above")
+					t.Skip("the decision is the editor's, not the store's")
 				}
 				e, s := newEditor(t)
 				write := prepare(t, e, s)
