@@ -19,7 +19,6 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/hazardd/hazardd/internal/test/nginx"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
@@ -49,7 +48,7 @@ func examples(t *testing.T, file string) (list []example) {
 
 // elsewhere names the test that runs examples: of a document and a language, or one that begins so.
 var elsewhere = map[string]string{
-	"docs/start.md sh": "TestTheTourWorks", "docs/cluster.md sql": "TestTheStatementsOfTheRunbookRun", "docs/install.md sql": "TestTheStatementsForPostgreSQLRun",
+	"docs/start.md sh": "TestTheTourWorks", "docs/start.md python": "TestTheFirstLines", "docs/cluster.md sql": "TestTheStatementsOfTheRunbookRun", "docs/install.md sql": "TestTheStatementsForPostgreSQLRun",
 	"docs/integrate.md html": "TestThePagesOfTheRecipes", "docs/interface.md js": "TestThePagesOfTheRecipes",
 	"docs/sign-on.md sh": "TestTheCommandOfSingleSignOnRuns", "docs/install.md sh tar": "TestTheFilesOfARelease",
 }
@@ -299,9 +298,9 @@ func (s *sandbox) run(t *testing.T, name, dir string, e *example) {
 	cmd := exec.CommandContext(ctx, interpreter, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"), "HAZARDD_DATA="+s.data, "TOKEN="+s.token, "PASSWORD="+s.password,
-		"PYTHONPATH="+filepath.Join(nginx.Root(t), "clients", "python"), "HAZARDD_SMTP="+s.mail, "HAZARDD_SMTP_FROM=hazards@example.org")
-	if strings.Contains(text, "hazards.events(") || strings.Contains(text, "exec hazardd exercise") {
-		s.runEndless(t, name, text, cmd)
+		"HAZARDD_SMTP="+s.mail, "HAZARDD_SMTP_FROM=hazards@example.org")
+	if strings.Contains(text, "exec hazardd exercise") {
+		runEndless(t, name, text, cmd)
 		return
 	}
 	var out bytes.Buffer
