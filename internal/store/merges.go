@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/go-json-experiment/json"
@@ -114,6 +115,12 @@ func decodeMerge(body string) (*Merge, error) {
 		return nil, fmt.Errorf("merge: %w", err)
 	}
 	return m, nil
+}
+
+// MergedInto lists the hazards that were merged into one. Some may be part of it no more: their states say.
+func (s *Hazards) MergedInto(ctx context.Context, id int64) ([]int64, error) {
+	ids, err := s.readQ.MergedInto(ctx, id)
+	return ids, storeError(err)
 }
 
 // Drop forgets a merge that was undone.

@@ -343,10 +343,6 @@ type NoticesDone struct {
 	Told    []Told
 	// Postponed holds the mailboxes to which nothing is sent before a moment.
 	Postponed map[Mailbox]hazard.Instant
-	// Join returns what is recorded in place of Told, given what is recorded before, if anything: a record
-	// of the hazard, and records for other hazards, of which only the first is added that the mailbox does
-	// not have.
-	Join func(before *Told, told Told) ([]Told, error)
 }
 
 // Save writes decisions about notices, or the results of messages. It skips a notice that
@@ -363,7 +359,7 @@ func (s *Notices) Save(ctx context.Context, done NoticesDone, exact bool) error 
 			}
 		}
 		for _, t := range done.Told {
-			if err := saveTold(ctx, q, t, done.Join); err != nil {
+			if err := saveTold(ctx, q, t); err != nil {
 				return err
 			}
 		}
@@ -376,35 +372,7 @@ func (s *Notices) Save(ctx context.Context, done NoticesDone, exact bool) error 
 	})
 }
 
-// saveTold records what a mailbox was told of a hazard, and what join makes of the record before.
-func saveTold(ctx context.Context, q *sqlc.Queries, t Told, join func(before *Told, told Told) ([]Told, error)) error {
-	if join == nil {
-		return saveKnown(ctx, q, t)
-	}
-	row, err := q.Told(ctx, sqlc.ToldParams{Subscription: t.Subscription, Channel: t.Channel, HazardID: t.HazardID})
-	if err != nil && !none(err) {
-		return err
-	}
-	var before *Told
-	if err == nil {
-		before = new(decodeTold(row))
-	}
-	list, err := join(before, t)
-	for i := 0; i < len(list) && err == nil; i++ {
-		if i > 0 {
-			_, err = q.Told(ctx, sqlc.ToldParams{Subscription: t.Subscription, Channel: t.Channel, HazardID: list[i].HazardID})
-			if !none(err) {
-				continue
-			}
-		}
-		if err = saveKnown(ctx, q, list[i]); i > 0 {
-			break
-		}
-	}
-	return err
-}
-
-func saveKnown(ctx context.Context, q *sqlc.Queries, t Told) error {
+func saveTold(ctx context.Context, q *sqlc.Queries, t Told) error {
 	return q.SaveKnown(ctx, sqlc.SaveKnownParams{Subscription: t.Subscription, Channel: t.Channel, HazardID: t.HazardID, N: t.Change, AtMs: int64(t.At), Gone: t.Gone, Said: string(t.Said)})
 }
 
@@ -466,10 +434,11 @@ func (s *Notices) ToldOf(ctx context.Context, hazardID int64) ([]Told, error) {
 }
 
 // ToldLast lists the hazards of which a subscription was told, by channel, but for those that are over and
-// whose end it was sent.
+// whose end it was sent. Of parts of others, it lists all.
 func (s *Notices) ToldLast(ctx context.Context, subscription string) (list []Told, err error) {
 	rows, err := s.reads.QueryContext(ctx, `SELECT channel, hazard_id, n FROM told WHERE subscription = $1
-		AND (NOT gone OR EXISTS (SELECT 1 FROM hazards h WHERE h.id = told.hazard_id AND h.status = 'A')) ORDER BY channel, hazard_id`, subscription)
+		AND (NOT gone OR EXISTS (SELECT 1 FROM hazards h WHERE h.id = told.hazard_id AND h.status = 'A') OR hazard_id IN (SELECT from_id FROM merges))
+		ORDER BY channel, hazard_id`, subscription)
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -482,31 +451,6 @@ func (s *Notices) ToldLast(ctx context.Context, subscription string) (list []Tol
 		list = append(list, t)
 	}
 	return list, storeError(rows.Err())
-}
-
-// MovedTold is a record of what a mailbox was sent, to be kept for another hazard.
-type MovedTold struct {
-	Told
-	Into int64
-}
-
-// MoveTold moves records of what was sent to other hazards, with what they say, unless the mailbox has a
-// record of these. Into may be the record's own hazard: then only what it says changes.
-func (s *Notices) MoveTold(ctx context.Context, list []MovedTold) error {
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
-		for _, t := range list {
-			var err error
-			if t.Into == t.HazardID {
-				err = saveKnown(ctx, q, t.Told)
-			} else {
-				err = q.MoveTold(ctx, sqlc.MoveToldParams{IntoID: t.Into, Said: string(t.Said), Subscription: t.Subscription, Channel: t.Channel, FromID: t.HazardID})
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }
 
 // AskShare is a share of the confirmations that may be sent, with a name for people.

@@ -120,13 +120,12 @@ INSERT INTO told (subscription, channel, hazard_id, n, first_ms, at_ms, gone, sa
 VALUES (sqlc.arg(subscription), sqlc.arg(channel), sqlc.arg(hazard_id), sqlc.arg(n), sqlc.arg(at_ms), sqlc.arg(at_ms), sqlc.arg(gone), sqlc.arg(said))
 ON CONFLICT (subscription, channel, hazard_id) DO UPDATE SET n = excluded.n, at_ms = excluded.at_ms, gone = excluded.gone, said = excluded.said;
 
--- name: MoveTold :exec
--- What was told of a hazard goes on with another one, of which that reader was told nothing.
-UPDATE told SET hazard_id = sqlc.arg(into_id), said = sqlc.arg(said) WHERE told.subscription = sqlc.arg(subscription) AND told.channel = sqlc.arg(channel) AND told.hazard_id = sqlc.arg(from_id)
-    AND NOT EXISTS (SELECT 1 FROM told t WHERE t.subscription = told.subscription AND t.channel = told.channel AND t.hazard_id = sqlc.arg(into_id));
-
 -- name: PurgeTold :exec
-DELETE FROM told WHERE at_ms < sqlc.arg(before_ms)
+-- What was told of a part is kept as long as what it is part of.
+WITH RECURSIVE parts (id) AS (
+    SELECT m.from_id AS id FROM merges m JOIN hazards h ON h.id = m.into_id WHERE h.status = 'A' OR h.update_ms >= sqlc.arg(before_ms)
+    UNION SELECT m.from_id AS id FROM merges m JOIN parts p ON m.into_id = p.id)
+DELETE FROM told WHERE at_ms < sqlc.arg(before_ms) AND hazard_id NOT IN (SELECT id FROM parts)
     AND (gone OR EXISTS (SELECT 1 FROM hazards h WHERE h.id = told.hazard_id AND h.status = 'E' AND h.update_ms < sqlc.arg(before_ms)));
 
 -- name: RaiseCounter :exec

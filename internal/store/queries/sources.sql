@@ -197,6 +197,10 @@ SELECT body FROM merges WHERE n = $1;
 -- name: LastMerge :one
 SELECT body FROM merges WHERE from_id = $1 ORDER BY n DESC LIMIT 1;
 
+-- name: MergedInto :many
+-- The hazards that were merged into one, though they may have left since.
+SELECT DISTINCT from_id FROM merges WHERE into_id = $1 ORDER BY from_id;
+
 -- name: DropMerge :exec
 DELETE FROM merges WHERE n = $1;
 

@@ -281,31 +281,6 @@ func (q *Queries) DropWaiting(ctx context.Context, arg DropWaitingParams) error 
 	return err
 }
 
-const moveTold = `-- name: MoveTold :exec
-UPDATE told SET hazard_id = $1, said = $2 WHERE told.subscription = $3 AND told.channel = $4 AND told.hazard_id = $5
-    AND NOT EXISTS (SELECT 1 FROM told t WHERE t.subscription = told.subscription AND t.channel = told.channel AND t.hazard_id = $1)
-`
-
-type MoveToldParams struct {
-	IntoID       int64
-	Said         string
-	Subscription string
-	Channel      string
-	FromID       int64
-}
-
-// What was told of a hazard goes on with another one, of which that reader was told nothing.
-func (q *Queries) MoveTold(ctx context.Context, arg MoveToldParams) error {
-	_, err := q.db.ExecContext(ctx, moveTold,
-		arg.IntoID,
-		arg.Said,
-		arg.Subscription,
-		arg.Channel,
-		arg.FromID,
-	)
-	return err
-}
-
 const nextNotice = `-- name: NextNotice :one
 SELECT next_ms FROM notices WHERE waits AND lane = $1 AND next_ms > $2 ORDER BY next_ms LIMIT 1
 `
@@ -639,10 +614,14 @@ func (q *Queries) PurgeSubscriptions(ctx context.Context, upTo int64) error {
 }
 
 const purgeTold = `-- name: PurgeTold :exec
-DELETE FROM told WHERE at_ms < $1
+WITH RECURSIVE parts (id) AS (
+    SELECT m.from_id AS id FROM merges m JOIN hazards h ON h.id = m.into_id WHERE h.status = 'A' OR h.update_ms >= $1
+    UNION SELECT m.from_id AS id FROM merges m JOIN parts p ON m.into_id = p.id)
+DELETE FROM told WHERE at_ms < $1 AND hazard_id NOT IN (SELECT id FROM parts)
     AND (gone OR EXISTS (SELECT 1 FROM hazards h WHERE h.id = told.hazard_id AND h.status = 'E' AND h.update_ms < $1))
 `
 
+// What was told of a part is kept as long as what it is part of.
 func (q *Queries) PurgeTold(ctx context.Context, beforeMs int64) error {
 	_, err := q.db.ExecContext(ctx, purgeTold, beforeMs)
 	return err

@@ -829,6 +829,34 @@ func (q *Queries) Merge(ctx context.Context, n int64) (string, error) {
 	return body, err
 }
 
+const mergedInto = `-- name: MergedInto :many
+SELECT DISTINCT from_id FROM merges WHERE into_id = $1 ORDER BY from_id
+`
+
+// The hazards that were merged into one, though they may have left since.
+func (q *Queries) MergedInto(ctx context.Context, intoID int64) ([]int64, error) {
+	rows, err := q.db.QueryContext(ctx, mergedInto, intoID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []int64{}
+	for rows.Next() {
+		var from_id int64
+		if err := rows.Scan(&from_id); err != nil {
+			return nil, err
+		}
+		items = append(items, from_id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const namesOfEvent = `-- name: NamesOfEvent :many
 SELECT e.ref FROM event_refs e WHERE e.source = $1 AND e.event = $2
 UNION

@@ -52,9 +52,10 @@ type recipient struct {
 // facts is what is known of a waiting notice.
 type facts struct {
 	row    store.Notice
-	hazard *hazard.Hazard // now; nil if it no longer exists
-	into   *hazard.Hazard // of a merged hazard: what it is part of, if that is over
-	last   *lastMessage   // about the hazard; nil if there was none. Of a message that may have arrived: that one
+	hazard *hazard.Hazard // now, over if what it is part of is; nil if it no longer exists
+	part   bool           // of an active hazard
+	talk   *talk          // unless the notice is being sent
+	last   *lastMessage   // what a message says that may have arrived
 	near   nearness
 	drafts []message.Draft // of a notice of drafts: what it lists; more are left out
 	more   int
@@ -212,47 +213,47 @@ func (r *recipient) notBefore(d *delivery, now hazard.Instant) hazard.Instant {
 
 // delivery returns what a notice has to say now, or why it has nothing to say.
 func (r *recipient) delivery(f *facts, now hazard.Instant) (d *delivery, why string) {
-	h, inside := f.hazard, f.near.inside
+	h, inside, t := f.hazard, f.near.inside, f.talk
 	switch {
 	case h == nil:
 		return nil, "the hazard no longer exists"
-	case h.Reason == hazard.EndMerged && (f.into == nil || f.last == nil):
+	case f.part:
 		return nil, "it is part of another hazard"
-	case h.Reason == hazard.EndMerged: // it is over with that one
-		h = new(*h)
-		h.Reason, h.Note, h.Successor, h.Severity = f.into.Reason, f.into.Note, uuid.Nil, f.into.Severity
 	}
 	d = &delivery{row: f.row, change: h.Version, at: h.LastUpdate.Time(), last: messageAbout(h, inside), item: f.near.item(h)}
 	if since := f.row.Since.Time(); since.After(d.at) {
 		d.at = since
 	}
-	last := f.last
-	if last != nil && last.Listed { // there is no conversation of a part that could go on
-		last = new(*last)
-		last.Thread = threadOf(r.sub.ID, h.UUID)
-	}
-	switch {
-	case last == nil:
+	of := t.last(h.ID, inside, now)
+	if of == 0 {
 		return d, r.first(d, h, inside)
-	case last.Unsure != "" && last.holds(h, inside, now): // it is true again, and may never have arrived
+	}
+	last := t.said[of]
+	switch {
+	case !t.due(h.ID, inside, now) && h.Status != hazard.Active:
+		return nil, "its end was already sent"
+	case !t.due(h.ID, inside, now):
+		return nil, "nothing that matters has changed"
+	case of == h.ID && last.Unsure != "" && last.holds(h, inside, now): // it is true again, and may never have arrived
 		d.last, d.id, d.item.Changed, d.item.Reason = *last, last.Unsure, last.Changed, h.Note
-		d.last.Unsure = ""
+		d.last.Unsure, d.last.Went = "", 0
 		return d, ""
 	}
-	d.last.Thread, d.last.Listed, d.last.Merged = last.Thread, last.Listed, last.Merged
+	d.last.Thread, d.last.Begun = t.thread(h.ID, of)
+	d.last.Listed = last.Listed || d.last.Thread != last.Thread
 	if h.Status != hazard.Active {
-		if last.Over {
-			return nil, "its end was already sent"
-		}
 		d.last.Kind, d.item.Reason = message.KindOfEnd(h), h.Note
 		d.last.Severity = max(last.Severity, h.Severity) // how urgent it is
 		return d, ""
 	}
 	changed := last.changes(h, inside, now)
-	if changed == nil {
-		return nil, "nothing that matters has changed"
+	if changed == nil && !inside { // what the reader may believe
+		changed = []message.Change{{Field: "area", From: "inside", To: "outside"}}
 	}
 	d.last.Kind, d.last.Changed, d.item.Changed = message.Changed, changed, changed
+	if changed == nil { // it is said again, after something else in its thread
+		d.last.Kind = message.First
+	}
 	d.last.carry(last)
 	return d, ""
 }
@@ -333,7 +334,6 @@ func (p *plan) claim(list []delivery, kind message.Kind, now hazard.Instant) {
 	}
 	p.send(list, kind, id, now, func(n *store.Notice, d *delivery) {
 		d.last.Listed = d.last.Listed && len(list) > 1
-		d.last.Joined = n.HazardID > 0 && d.last.Thread != threadOf(p.box.Subscription, d.item.Hazard.UUID)
 		n.State, n.Kind, n.Message, n.Said, n.Change = store.NoticeSending, string(kind), id, d.last.encode(), d.change
 		n.First = cmp.Or(n.First, now)
 	})
@@ -364,7 +364,7 @@ func (p *plan) repeat(list []facts, now hazard.Instant) {
 			again = append(again, delivery{row: f.row, change: f.row.Change, last: lastMessage{Kind: kind}, at: f.row.Since.Time()})
 			continue
 		}
-		holds = holds && f.last.holds(f.hazard, f.near.inside, now)
+		holds = holds && !f.part && f.last.holds(f.hazard, f.near.inside, now)
 		then := f.then
 		if f.hazard.Status != hazard.Active {
 			then = then.ExpireAt(now)
@@ -383,9 +383,7 @@ func (p *plan) repeat(list []facts, now hazard.Instant) {
 			n.State, n.Next, n.Error = store.NoticePending, now, "it is not known whether it has arrived; it no longer holds"
 			n.Message, n.Kind, n.Said = "", "", nil
 		})
-		if d.last.Unsure = id; len(again) > 1 { // each hazard of a summary gets its own messages
-			d.last.Unsure = uuid.NewSHA1(space, fmt.Appendf(nil, "%s\x00%d", id, d.row.HazardID)).String()
-		}
+		d.last.Unsure = unsureID(id, d.row.HazardID, kind)
 		p.told = append(p.told, d.last.told(p.box, d.row.HazardID, d.change, now))
 	}
 }

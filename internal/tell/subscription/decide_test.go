@@ -45,6 +45,19 @@ func sent(h *hazard.Hazard, f ...func(*lastMessage)) *lastMessage {
 	return &m
 }
 
+// talkOf returns what a mailbox was told of a hazard that has no parts.
+func talkOf(h *hazard.Hazard, last *lastMessage) *talk {
+	t := &talk{family: &family{whole: h}, said: map[int64]*lastMessage{}}
+	if h == nil {
+		return t
+	}
+	if t.ids = map[int64]uuid.UUID{h.ID: h.UUID}; last != nil {
+		t.said[h.ID] = last
+		last.Thread = threadOf("", h.UUID)
+	}
+	return t
+}
+
 // describe says in words what is decided, with times as so long after noon.
 func describe(p *plan) (list []string) {
 	for _, u := range p.updates {
@@ -74,13 +87,13 @@ func TestDecide(t *testing.T) {
 	sending := store.Notice{ID: 1, HazardID: 1, State: store.NoticeSending, Since: noon, Created: noon, Change: 7, Kind: string(message.First), Message: "m1", Attempts: 1}
 	here, away := nearness{inside: true}, nearness{}
 	one := func(h *hazard.Hazard, last *lastMessage, near nearness) []facts {
-		return []facts{{row: pending, hazard: h, last: last, near: near}}
+		return []facts{{row: pending, hazard: h, talk: talkOf(h, last), near: near}}
 	}
 	many := func(list ...*hazard.Hazard) (all []facts) {
 		for _, h := range list {
 			f := one(h, nil, here)[0]
 			if h.Status != hazard.Active {
-				f.last = sent(flood())
+				f.talk = talkOf(h, sent(flood()))
 			}
 			all = append(all, f)
 		}
@@ -100,7 +113,7 @@ func TestDecide(t *testing.T) {
 		"a new hazard below the severity":             {list: one(flood(), nil, here), kept: kept{Severity: hazard.Warning}, want: []string{"dropped: it no longer concerns the subscriber"}},
 		"a measure that cannot be parsed":             {list: one(flood(), nil, here), kept: kept{Measure: "x"}, want: []string{`dropped: `}},
 		"a hazard that was removed":                   {list: one(nil, nil, here), want: []string{"dropped: the hazard no longer exists"}},
-		"a hazard that was merged":                    {list: one(ended(hazard.EndMerged), sent(flood()), here), want: []string{"dropped: it is part of another hazard"}},
+		"a hazard that was merged":                    {list: []facts{{row: pending, hazard: ended(hazard.EndMerged), part: true, near: here}}, want: []string{"dropped: it is part of another hazard"}},
 		"a change that does not matter":               {list: one(flood(), sent(flood()), here), want: []string{"dropped: nothing that matters has changed"}},
 		"another severity":                            {list: one(warning, sent(flood()), here), want: []string{"sending", "message changed of 1, severity WATCH>WARNING"}},
 		"a hazard that moved away":                    {list: one(flood(), sent(flood()), away), want: []string{"sending", "message changed of 1, area inside>outside"}},
@@ -144,7 +157,7 @@ func TestAMessageIsSentAgainUnderItsID(t *testing.T) {
 	unsure := sent(flood(), func(m *lastMessage) { m.Unsure = "m0" })
 	for name, f := range map[string]facts{
 		"sending": {row: store.Notice{HazardID: 1, State: store.NoticeSending, Message: "m0"}, hazard: flood(), last: sent(flood()), near: nearness{inside: true}, then: flood()},
-		"unsure":  {row: store.Notice{HazardID: 1, State: store.NoticePending}, hazard: flood(), last: unsure, near: nearness{inside: true}},
+		"unsure":  {row: store.Notice{HazardID: 1, State: store.NoticePending}, hazard: flood(), talk: talkOf(flood(), unsure), near: nearness{inside: true}},
 	} {
 		p := &plan{}
 		p.decide(&recipient{sub: &subscription{}, storm: DefaultStorm}, []facts{f}, noon)
@@ -238,10 +251,10 @@ func TestWhoIsNotifiedOfAChange(t *testing.T) {
 		}
 	}
 	at := []geo.Shape{geo.Box{West: -71.01, South: 41.99, East: -70.99, North: 42.01}.Shape()}
-	told := func(last *lastMessage, names ...string) map[mailbox]*lastMessage {
-		all := map[mailbox]*lastMessage{}
+	told := func(h *hazard.Hazard, last *lastMessage, names ...string) map[mailbox]*talk {
+		all := map[mailbox]*talk{}
 		for _, n := range names {
-			all[mailbox{uuid.MustParse(ids[n]), "1"}] = last
+			all[mailbox{uuid.MustParse(ids[n]), "1"}] = talkOf(h, last)
 		}
 		return all
 	}
@@ -253,11 +266,11 @@ func TestWhoIsNotifiedOfAChange(t *testing.T) {
 	}{
 		"a new hazard":                        {flood(), audience{shapes: at}, "near world"},
 		"a hazard that has ended":             {ended(hazard.EndAllClear), audience{}, ""},
-		"a change that does not matter":       {flood(), audience{shapes: at, told: told(sent(flood()), "near", "world")}, ""},
-		"a change that matters":               {warning, audience{shapes: at, told: told(sent(flood()), "near", "world")}, "near world"},
-		"an end, for everybody who was told":  {ended(hazard.EndAllClear), audience{told: told(sent(flood()), "near", "far")}, "near far"},
-		"not a paused subscription":           {warning, audience{told: told(sent(flood()), "paused")}, "near world"},
-		"what waits is sent as of the change": {ended(hazard.EndAllClear), audience{waiting: []store.Notice{{Subscription: ids["far"], Channel: "1"}}}, "far"},
+		"a change that does not matter":       {flood(), audience{shapes: at, told: told(flood(), sent(flood()), "near", "world")}, ""},
+		"a change that matters":               {warning, audience{shapes: at, told: told(warning, sent(flood()), "near", "world")}, "near world"},
+		"an end, for everybody who was told":  {ended(hazard.EndAllClear), audience{told: told(ended(hazard.EndAllClear), sent(flood()), "near", "far")}, "near far"},
+		"not a paused subscription":           {warning, audience{told: told(warning, sent(flood()), "paused")}, "near world"},
+		"what waits is sent as of the change": {ended(hazard.EndAllClear), audience{waiting: []store.Notice{{Subscription: ids["far"], Channel: "1", HazardID: 1}}}, "far"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tt.a.shapes == nil && tt.h.Status == hazard.Active {

@@ -166,6 +166,17 @@ func saveIn(tx *store.Tx, id int64, f func(*hazard.Hazard)) (*hazard.Hazard, err
 
 func (b *bed) flood() *hazard.Hazard { return b.save(0, func(*hazard.Hazard) {}) }
 
+// merge makes a hazard part of another one.
+func merge(tx *store.Tx, id int64, into *hazard.Hazard) error {
+	part, err := saveIn(tx, id, func(h *hazard.Hazard) {
+		h.Status, h.Reason, h.Successor, h.End = hazard.Expired, hazard.EndMerged, into.UUID, now()
+	})
+	if err != nil {
+		return err
+	}
+	return tx.Merges.Save(&store.Merge{Change: part.Version, From: id, Into: into.ID})
+}
+
 func severity_(s hazard.Severity) func(*hazard.Hazard) {
 	return func(h *hazard.Hazard) { h.Severity = s }
 }

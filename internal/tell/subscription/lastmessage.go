@@ -27,8 +27,8 @@ type lastMessage struct {
 	Changed  []message.Change            `json:"changed,omitzero"` // what the message called changed
 	Unsure   string                      `json:"unsure,omitzero"`  // ID of the message, if it is not known whether it arrived
 	Listed   bool                        `json:"listed,omitzero"`  // it was only named among others: no message has begun the thread
-	Joined   bool                        `json:"joined,omitzero"`  // the thread is that of a hazard that is part of this one
-	Merged   []int64                     `json:"merged,omitzero"`  // hazards that the reader was told of, and that are part of this one
+	Begun    int64                       `json:"begun,omitzero"`   // the hazard with which the thread began; 0: this one
+	Went     int64                       `json:"went,omitzero"`    // the hazard with which this one's thread has gone on; 0: this one
 }
 
 // messageAbout returns what a message about a hazard says.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 
+	"github.com/google/uuid"
+
 	"github.com/hazardd/hazardd/internal/format/headline"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -101,24 +103,28 @@ func (s *Service) facts(ctx context.Context, sub *subscription, n store.Notice, 
 	if err != nil {
 		return f, err
 	}
-	if f.hazard = h.ExpireAt(now); !sending && h.Reason == hazard.EndMerged {
-		if f.into, err = s.overWith(ctx, h, now); err != nil || f.into == nil {
-			return f, err
-		}
+	whole, err := s.wholeOf(ctx, h)
+	if err != nil {
+		return f, err
 	}
-	last, known := n.Said, true
+	whole = whole.ExpireAt(now)
+	if f.hazard = h.ExpireAt(now); h.ID == whole.ID {
+		f.hazard = whole
+	} else if whole.Status != hazard.Active { // it is over with that one
+		f.hazard = new(*f.hazard)
+		f.hazard.Reason, f.hazard.Note, f.hazard.Successor, f.hazard.Severity = whole.Reason, whole.Note, uuid.Nil, whole.Severity
+	}
+	f.part = h.ID != whole.ID && whole.Status == hazard.Active
 	if sending {
-		f.then, err = s.Store.Log.HazardAsOf(ctx, n.HazardID, n.Change)
+		if f.then, err = s.Store.Log.HazardAsOf(ctx, n.HazardID, n.Change); err == nil {
+			f.last, err = decodeMessage(n.Said)
+		}
 	} else {
-		var told store.Told
-		told, known, err = s.Store.Notices.Told(ctx, store.Mailbox{Subscription: n.Subscription, Channel: n.Channel}, n.HazardID)
-		last = told.Said
-	}
-	if err == nil && known {
-		f.last, err = decodeMessage(last)
-	}
-	if err == nil && f.into != nil && !known { // its record may have moved there
-		f.last, err = s.listed(ctx, sub, n, f.hazard, f.into)
+		family, bad := s.familyOf(ctx, whole)
+		if bad != nil {
+			return f, bad
+		}
+		f.talk, err = s.talk(ctx, store.Mailbox{Subscription: n.Subscription, Channel: n.Channel}, family)
 	}
 	if err == nil {
 		f.near, err = s.nearness(ctx, sub, f.hazard)

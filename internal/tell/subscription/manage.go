@@ -463,8 +463,22 @@ func (s *Service) askAgain(ctx context.Context, sub *subscription, now hazard.In
 		return nil, err
 	}
 	for _, t := range told {
-		if c := sub.channel(t.Channel); c != nil && c.Status == Active {
-			list = append(list, store.Notice{Subscription: sub.ID, Channel: c.ID, Lane: c.Lane, HazardID: t.HazardID, Change: t.Change, Since: now, Created: now})
+		c := sub.channel(t.Channel)
+		if c == nil || c.Status != Active {
+			continue
+		}
+		n := store.Notice{Subscription: sub.ID, Channel: c.ID, Lane: c.Lane, HazardID: t.HazardID, Change: t.Change, Since: now, Created: now}
+		list = append(list, n)
+		h, err := s.Store.Hazards.Get(ctx, t.HazardID)
+		if err == nil {
+			h, err = s.wholeOf(ctx, h)
+		}
+		if err != nil && !store.Broken(err) {
+			return nil, err
+		}
+		if err == nil && h.ID != t.HazardID {
+			n.HazardID = h.ID
+			list = append(list, n)
 		}
 	}
 	return list, nil

@@ -187,32 +187,34 @@ func (q *queue) notices(ctx context.Context, e *follow.Entry) ([]store.Notice, e
 	if err != nil && !q.Store.Quarantine.Telling(c.Number, err) {
 		return nil, err
 	}
-	concerns := []*hazard.Hazard{c.Hazard}
-	switch was := before != nil && before.Reason == hazard.EndMerged; {
-	case c.Hazard.Reason == hazard.EndMerged: // who was told of it is asked about what it is part of now
-		into, err := q.merged(ctx, c.Hazard)
-		if err != nil || into == nil {
-			return nil, err
-		}
-		concerns[0] = into
-	case was: // and who was told of what it is no longer part of, about both
-		others, err := q.parted(ctx, c.Hazard, before.Successor)
+	whole, err := q.wholeOf(ctx, c.Hazard)
+	if err != nil {
+		return nil, err
+	}
+	concerns := []*hazard.Hazard{whole}
+	was := before != nil && before.Reason == hazard.EndMerged
+	if was { // who was told of what it is no longer part of is asked about both
+		other, err := q.wholeOf(ctx, before)
 		if err != nil {
 			return nil, err
 		}
-		concerns = append(concerns, others...)
+		concerns = append(concerns, other)
 	}
-	var list []store.Notice
-	for _, h := range concerns {
+	var list, waiting []store.Notice
+	audiences := make([]audience, len(concerns))
+	for i, h := range concerns {
+		if audiences[i], err = q.audience(ctx, h, now); err != nil {
+			return nil, err
+		}
+		waiting = append(waiting, audiences[i].waiting...)
+	}
+	for i, h := range concerns {
 		about := *c
 		if h.ID != c.HazardID {
 			about.Kind, about.HazardID, about.Hazard = hazard.HazardUpdated, h.ID, h
 		}
-		a, err := q.audience(ctx, h, now)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, q.concerned(&about, a, now)...)
+		audiences[i].waiting = waiting // what is being sent may be of either
+		list = append(list, q.concerned(&about, audiences[i], now)...)
 	}
 	return list, nil
 }
@@ -229,8 +231,8 @@ func (q *queue) concerned(c *hazard.Change, a audience, now hazard.Instant) []st
 
 // audience is what decides who is notified of a changed hazard.
 type audience struct {
-	waiting []store.Notice // about the hazard, not sent yet
-	told    map[mailbox]*lastMessage
+	waiting []store.Notice // about the hazard and its parts, not sent yet
+	told    map[mailbox]*talk
 	// Where an active hazard is, and the assets near to it by organization.
 	shapes []geo.Shape
 	assets map[string]nearAsset
@@ -248,24 +250,39 @@ var possibly = query.Filter{Possible: true}
 
 // audience reads what decides who is notified of a changed hazard.
 func (s *Service) audience(ctx context.Context, h *hazard.Hazard, now hazard.Instant) (a audience, err error) {
-	told, err := s.Store.Notices.ToldOf(ctx, h.ID)
+	f, err := s.familyOf(ctx, h.ExpireAt(now))
 	if err != nil {
 		return a, err
 	}
-	a.told = make(map[mailbox]*lastMessage, len(told))
-	for _, t := range told {
-		last, err := decodeMessage(t.Said)
+	a.told = map[mailbox]*talk{}
+	for id := range f.ids {
+		waiting, err := s.Store.Notices.WaitingOfHazard(ctx, id)
 		if err != nil {
 			return a, err
 		}
-		id, err := uuid.Parse(t.Subscription)
+		told, err := s.Store.Notices.ToldOf(ctx, id)
 		if err != nil {
 			return a, err
 		}
-		a.told[mailbox{id, t.Channel}] = last
+		a.waiting = append(a.waiting, waiting...)
+		for _, t := range told {
+			last, err := decodeMessage(t.Said)
+			if err != nil {
+				return a, err
+			}
+			subscription, err := uuid.Parse(t.Subscription)
+			if err != nil {
+				return a, err
+			}
+			box := mailbox{subscription, t.Channel}
+			if a.told[box] == nil {
+				a.told[box] = &talk{family: f, subscription: t.Subscription, said: map[int64]*lastMessage{}}
+			}
+			a.told[box].said[id] = last
+		}
 	}
-	if a.waiting, err = s.Store.Notices.WaitingOfHazard(ctx, h.ID); err != nil || !h.ActiveAt(now) {
-		return a, err
+	if !h.ActiveAt(now) {
+		return a, nil
 	}
 	shapes, err := s.Store.Hazards.Shapes(ctx, possibly.Refs(h))
 	if err != nil {
@@ -287,10 +304,14 @@ func (ix *index) notices(c *hazard.Change, a audience, counting bool, now hazard
 	for _, n := range a.waiting {
 		n.Change, n.Since, n.Created = c.Number, c.At, now
 		list = append(list, n)
+		if n.HazardID != h.ID { // as part of this one, or once part of the same one
+			n.HazardID = h.ID
+			list = append(list, n)
+		}
 	}
-	active, current := h.ActiveAt(now), h.ExpireAt(now)
-	add := func(s *slot, r route) {
-		list = append(list, store.Notice{Subscription: s.id.String(), Channel: r.id, Lane: r.lane, HazardID: h.ID, Change: c.Number, Since: c.At, Created: now})
+	active := h.ActiveAt(now)
+	add := func(s *slot, r route, hazardID int64) {
+		list = append(list, store.Notice{Subscription: s.id.String(), Channel: r.id, Lane: r.lane, HazardID: hazardID, Change: c.Number, Since: c.At, Created: now})
 	}
 	reached := map[uuid.UUID]bool{}
 	if active {
@@ -309,7 +330,7 @@ func (ix *index) notices(c *hazard.Change, a audience, counting bool, now hazard
 			}
 			for _, r := range s.channels.routes {
 				if a.told[mailbox{s.id, r.id}] == nil {
-					add(s, r)
+					add(s, r, h.ID)
 				}
 			}
 		})
@@ -317,23 +338,21 @@ func (ix *index) notices(c *hazard.Change, a audience, counting bool, now hazard
 	for n := range ix.hazards[h.UUID] { // they are told of the end, if of nothing before
 		for _, r := range ix.slots[n].channels.routes {
 			if !active && a.told[mailbox{ix.slots[n].id, r.id}] == nil {
-				add(&ix.slots[n], r)
+				add(&ix.slots[n], r, h.ID)
 			}
 		}
 	}
-	for box, last := range a.told {
+	for box, t := range a.told {
 		n, ok := ix.byID[box.subscription]
 		if !ok {
 			continue
 		}
 		s := &ix.slots[n]
+		inside := reached[box.subscription] || s.hazard != uuid.Nil
 		for _, r := range s.channels.routes {
-			if r.id == box.channel && !last.holds(current, reached[box.subscription] || s.hazard != uuid.Nil, now) {
-				add(s, r)
-			}
-			for _, id := range last.Merged { // they are over with it
-				if r.id == box.channel && !active {
-					list = append(list, store.Notice{Subscription: s.id.String(), Channel: r.id, Lane: r.lane, HazardID: id, Change: c.Number, Since: c.At, Created: now})
+			for id := range t.ids {
+				if r.id == box.channel && t.due(id, inside, now) {
+					add(s, r, id)
 				}
 			}
 		}

@@ -455,9 +455,7 @@ func TestAMergeTellsNobodyTwice(t *testing.T) {
 		settle(2 * time.Second)
 		b.want("https://a.example/x", "first")
 		b.write(func(tx *store.Tx) error {
-			_, err := saveIn(tx, one.ID, func(h *hazard.Hazard) {
-				h.Status, h.Reason, h.Successor, h.End = hazard.Expired, hazard.EndMerged, two.UUID, now()
-			})
+			err := merge(tx, one.ID, two)
 			if err == nil {
 				_, err = saveIn(tx, two.ID, func(h *hazard.Hazard) { h.Longitude = -71.06 })
 			}
@@ -470,6 +468,34 @@ func TestAMergeTellsNobodyTwice(t *testing.T) {
 		b.want("https://a.example/x", "first", "ended")
 		if m := b.net.to("https://a.example/x"); m[0].n.Thread != m[1].n.Thread {
 			t.Error("another thread")
+		}
+	})
+}
+
+// Earlier releases moved the record of a part to the whole, beside what was told of its parts.
+func TestWhoWasToldByAnEarlierReleaseIsToldTheEnd(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		sub := b.subscribe("ann", boston("a.example"))
+		part, whole := b.flood(), b.flood()
+		b.write(func(tx *store.Tx) error { return merge(tx, part.ID, whole) })
+		thread := threadOf(sub.ID, part.UUID)
+		row := store.Told{Subscription: sub.ID, Channel: sub.Channels[0].ID, HazardID: whole.ID, Change: 1, At: now(),
+			Said: fmt.Appendf(nil, `{"thread":%q,"kind":"first","severity":"WATCH","inside":true,"joined":true,"merged":[%d]}`, thread, part.ID)}
+		last, err := b.store.Log.Last(t.Context())
+		err = errors.Join(err, b.store.Notices.Add(t.Context(), nil, last), b.store.Notices.Save(t.Context(), store.NoticesDone{Told: []store.Told{row}}, true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.run(b.svc)()
+		settle(time.Minute)
+		b.save(whole.ID, severity_(hazard.Watch))
+		settle(time.Minute)
+		b.want("https://a.example/x")
+		b.save(whole.ID, over(hazard.EndAllClear))
+		settle(time.Minute)
+		b.want("https://a.example/x", "ended")
+		if m := b.net.to("https://a.example/x")[0].n; m.Thread != thread {
+			t.Errorf("in the thread %s, want %s", m.Thread, thread)
 		}
 	})
 }
@@ -677,9 +703,7 @@ func TestWhoWasToldIsToldThatItNoLongerHolds(t *testing.T) {
 	}{
 		{"merged into one far away", func(b *bed, _ Subscription, h *hazard.Hazard) {
 			into := b.save(0, far)
-			b.save(h.ID, func(h *hazard.Hazard) {
-				h.Status, h.Reason, h.Successor = hazard.Expired, hazard.EndMerged, into.UUID
-			})
+			b.write(func(tx *store.Tx) error { return merge(tx, h.ID, into) })
 		}, []string{"first", "changed severity WATCH>ADVISORY area inside>outside"}},
 		{"ended while the subscription is paused", func(b *bed, s Subscription, h *hazard.Hazard) {
 			pause(b, s, "paused")

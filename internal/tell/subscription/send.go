@@ -125,7 +125,7 @@ func (s *sender) prepare(ctx context.Context, now time.Time, limit int, busy map
 	if err != nil {
 		return nil, false, err
 	}
-	decided := store.NoticesDone{Postponed: map[store.Mailbox]hazard.Instant{}, Join: joined}
+	decided := store.NoticesDone{Postponed: map[store.Mailbox]hazard.Instant{}}
 	seen := map[store.Mailbox]bool{}
 	for _, box := range due {
 		if busy[box] || seen[box] {
@@ -136,6 +136,9 @@ func (s *sender) prepare(ctx context.Context, now time.Time, limit int, busy map
 		}
 		seen[box] = true
 		p, err := s.plan(ctx, box, s.bursts)
+		if err == nil {
+			p.told, err = s.withThreads(ctx, p.told)
+		}
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, false, err
@@ -164,7 +167,6 @@ func (s *sender) prepare(ctx context.Context, now time.Time, limit int, busy map
 	} else if err != nil {
 		return nil, false, err
 	}
-	s.mergedMeanwhile(ctx, decided.Told, s.name, hazard.At(now))
 	return plans, len(plans) == 0 && len(seen) > 0, nil
 }
 
@@ -202,7 +204,7 @@ func (s *sender) Send(ctx context.Context, p *plan) {
 // Finish stores the results of attempts.
 func (s *sender) Finish(ctx context.Context, h *tell.Health, plans []*plan) {
 	now, dead := hazard.At(s.Now()), map[store.Mailbox]string{}
-	result := store.NoticesDone{Postponed: map[store.Mailbox]hazard.Instant{}, Join: joined}
+	result := store.NoticesDone{Postponed: map[store.Mailbox]hazard.Instant{}}
 	for _, p := range plans {
 		if ctx.Err() != nil && p.err != nil || errors.Is(p.err, tell.ErrNoLease) {
 			continue // it may have arrived; it is sent again
@@ -218,7 +220,11 @@ func (s *sender) Finish(ctx context.Context, h *tell.Health, plans []*plan) {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
-	if err := s.Store.Notices.Save(ctx, result, false); err != nil {
+	var err error
+	if result.Told, err = s.withThreads(ctx, result.Told); err == nil {
+		err = s.Store.Notices.Save(ctx, result, false)
+	}
+	if err != nil {
 		s.Logger.Warn("cannot store the results of messages to subscribers", "lane", s.name, "error", err)
 		h.Pause(s.Now().Add(tell.LookEvery))
 		return
@@ -228,7 +234,6 @@ func (s *sender) Finish(ctx context.Context, h *tell.Health, plans []*plan) {
 			s.Logger.Warn("a dead address cannot be suspended", "subscription", box.Subscription, "error", err)
 		}
 	}
-	s.mergedMeanwhile(ctx, result.Told, s.name, now)
 }
 
 // untried puts back a message that was not tried, as if it had never been prepared: the limits have
