@@ -87,7 +87,7 @@ func decodeMessage(text []byte) (*lastMessage, error) {
 
 // told returns the record that a mailbox was sent m as of a change of the hazard.
 func (m *lastMessage) told(box store.Mailbox, hazardID, change int64, now hazard.Instant) store.Told {
-	return store.Told{Subscription: box.Subscription, Channel: box.Channel, HazardID: hazardID, Change: change, At: now, Gone: m.Over, Said: m.encode()}
+	return store.Told{Subscription: box.Subscription, Channel: box.Channel, HazardID: hazardID, Change: change, At: now, Gone: m.Over && m.Unsure == "", Said: m.encode()}
 }
 
 // step is the smallest change of a measurement that is worth a message: a difference, or a ratio.

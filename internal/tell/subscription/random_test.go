@@ -75,6 +75,8 @@ func TestTheLastWordHoldsWhereItOnceDidNot(t *testing.T) {
 		// What was said of the whole in the thread of a part is said again of the part.
 		"lower as part of what goes on":       {{"make", 2, 0, 20}, {"raise", 0, 1, 0}, {"merge", 0, 1, 20}, {"undo", 0, 0, 70}},
 		"lower as part of what was not known": {{"make", 2, 0, 20}, {"network", 0, 1, 0}, {"make", 1, 0, 0}, {"raise", 1, 1, 0}, {"merge", 1, 0, 0}, {"network", 0, 0, 70}, {"undo", 0, 0, 70}},
+		// An end that may not have arrived before a pause is told after it.
+		"paused while its end may be told": {{"make", 2, 0, 20}, {"network", 0, 2, 0}, {"end", 0, 0, 3}, {"pause", 0, 0, 70}, {"network", 0, 0, 0}, {"pause", 0, 0, 1}},
 		// A merge while a message is under way is not forgotten with the process that sends it.
 		"merged and killed while it is told": {{"network", 0, 3, 0}, {"make", 2, 0, 1}, {"make", 0, 2, 0}, {"merge", 1, 0, 0}, {"kill", 0, 0, 0}, {"network", 0, 0, 0}, {"start", 0, 0, 70}},
 	} {
