@@ -3,7 +3,6 @@ package serve_test
 import (
 	"bufio"
 	"context"
-	"database/sql"
 	"fmt"
 	"io"
 	"net"
@@ -24,6 +23,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/serve/sse"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tell/subscription"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
@@ -767,11 +767,24 @@ func TestAHazardThatEndsByItselfLeavesTheStreamOfActiveOnes(t *testing.T) {
 	}
 }
 
-// A standby that lacked two changes took over: the changes after change 1 were acknowledged and
-// sent, and are lost.
-func TestChangesThatAFailoverLostAreToldToBeVoid(t *testing.T) {
-	var dir string
-	s := start(t, func(cfg *app.Config) { dir = cfg.DataDir })
+// An earlier state of the database takes its place while the server runs, as when somebody restores it:
+// the changes after change 1 were acknowledged and sent, and are lost.
+func TestChangesThatAReplacedDatabaseLacksAreToldToBeVoid(t *testing.T) {
+	t.Run("by itself", func(t *testing.T) { replacedDatabase(t, "") })
+	t.Run("PostgreSQL", func(t *testing.T) { replacedDatabase(t, postgres.URL(t)) })
+}
+
+func replacedDatabase(t *testing.T, database string) {
+	var cfg app.Config
+	s := start(t, func(c *app.Config) {
+		if database != "" {
+			c.Database, c.AddressKey = database, filepath.Join(t.TempDir(), subscription.KeyFile)
+			if _, err := subscription.ReadKey(c.AddressKey, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cfg = *c
+	})
 	first := s.hazard("red")
 	open := s.subscribe("reader", "?after=0")
 	if got := open.kinds(1); got[0] != "1 hazard.created" {
@@ -783,29 +796,14 @@ func TestChangesThatAFailoverLostAreToldToBeVoid(t *testing.T) {
 	if got := open.kinds(2); got[1] != "3 hazard.created" {
 		t.Fatal(got)
 	}
-	driver, name := "sqlite", "file:"+filepath.Join(dir, "hazardd.db")+"?_pragma=busy_timeout(10000)"
-	if url := postgres.Database(t, dir, ""); url != "" {
-		driver, name = "pgx", url
-	}
-	d, err := sql.Open(driver, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	for _, text := range []string{`DELETE FROM changes WHERE n > 1`, `DELETE FROM hazards WHERE n > 1`, `DELETE FROM searchable WHERE n > 1`,
-		`UPDATE counters SET value = 1 WHERE name IN ('change', 'searchable', 'hazard')`} {
-		if _, err := d.ExecContext(t.Context(), text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := s.Store.Fork(t.Context(), s.Now(), store.Failover); err != nil {
-		t.Fatal(err)
-	}
+	before := s.do("reader", "GET", "/hazards/active", nil)
+	beside(t, cfg, `BEGIN; DELETE FROM changes WHERE n > 1; DELETE FROM hazards WHERE n > 1; DELETE FROM searchable WHERE n > 1;
+		UPDATE counters SET value = 1 WHERE name IN ('change', 'searchable', 'hazard'); COMMIT`)
 	if reset := <-open.blocks; reset.event != "reset" || reset.id != "1000001" || reset.data != `{"change":1000001,"reason":"replaced"}` {
 		t.Errorf("the open stream gets %+v, want a reset", reset)
 	}
 	s.settle(1_000_001)
-	list := s.do("reader", "GET", "/hazards/active", nil)
+	list := s.do("reader", "GET", "/hazards/active", nil, "If-None-Match", before.Header.Get("ETag"))
 	if n := strings.Count(string(list.Body), `"uuid"`); n != 1 || !strings.Contains(string(list.Body), first.UUID) {
 		t.Errorf("the list has %d hazards: %s", n, list.Body)
 	}

@@ -37,6 +37,7 @@ func (s *Store) Wipe(ctx context.Context) error {
 			return err
 		}
 	}
+	s.seen.Store(0)
 	s.over.Store(int64(hazard.MinInstant))
 	s.until.Store(int64(hazard.MinInstant))
 	return s.Forget(ctx)

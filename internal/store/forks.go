@@ -73,6 +73,22 @@ func (s *Store) Fork(ctx context.Context, now hazard.Instant, reason ForkReason)
 	return f, err
 }
 
+// Behind makes a fork if the log ends before change n, which was read from it: the database was replaced
+// by an earlier state of it while it was in use.
+func (s *Log) Behind(ctx context.Context, n int64) error {
+	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error {
+		f, err := forkBefore(ctx, tx, q, n)
+		if err != nil || f.Start == 0 {
+			return err
+		}
+		return s.database.notify(ctx, tx)
+	})
+	if err == nil {
+		s.reach.wakeAll()
+	}
+	return err
+}
+
 // settle compares the database's timeline with the store's, in a transaction of its own. If it
 // differs, numbers jump.
 func (s *core) settle(ctx context.Context) error {
@@ -103,26 +119,35 @@ func (s *core) settleIn(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) (histo
 	if history, err = s.database.history(ctx, tx); err != nil || history == (timeline{}) {
 		return history, err
 	}
-	before, err := q.Meta(ctx, "history")
-	switch {
-	case none(err): // the store is new
-	case err != nil:
-		return history, err
-	case before == history.String():
-		return history, nil
-	default:
-		now, err := s.database.now(ctx, tx, hazard.At(time.Now()))
-		if err != nil {
+	reason := ForkReason("")
+	for _, known := range []struct {
+		name, now string
+		reason    ForkReason
+	}{{"table", history.table, Damage}, {"history", history.String(), Failover}} {
+		before, err := q.Meta(ctx, known.name)
+		switch {
+		case err != nil && !none(err):
 			return history, err
+		case err == nil && before == known.now:
+			continue
+		case err == nil: // else the store is new, or was not asked that before
+			reason = known.reason
 		}
-		if _, err := fork(ctx, q, now, Failover); err != nil {
-			return history, err
-		}
-		if err := s.database.notify(ctx, tx); err != nil {
+		if err := q.SetMeta(ctx, sqlc.SetMetaParams{Name: known.name, Value: known.now}); err != nil {
 			return history, err
 		}
 	}
-	return history, q.SetMeta(ctx, sqlc.SetMetaParams{Name: "history", Value: history.String()})
+	if reason == "" {
+		return history, nil
+	}
+	now, err := s.database.now(ctx, tx, hazard.At(time.Now()))
+	if err != nil {
+		return history, err
+	}
+	if _, err := fork(ctx, q, now, reason); err != nil {
+		return history, err
+	}
+	return history, s.database.notify(ctx, tx)
 }
 
 // fork records that all changes after the last one in the store are void.

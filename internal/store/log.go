@@ -60,6 +60,9 @@ func (s *Log) Page(ctx context.Context, p LogPage) (piece LogPiece, err error) {
 		}
 	}
 	s.reach.noteAnswer()
+	if n := len(piece.Changes); n > 0 {
+		raise(&s.seen, piece.Changes[n-1].Number)
+	}
 	return piece, nil
 }
 

@@ -131,6 +131,10 @@ func forkBefore(ctx context.Context, tx *sql.Tx, q *sqlc.Queries, marked int64) 
 	if err := tx.QueryRowContext(ctx, `SELECT value FROM counters WHERE name = 'change'`).Scan(&last); err != nil || last >= marked {
 		return Fork{}, err
 	}
+	// While a dump is still loaded, the table has no key yet: this fails, and is tried again.
+	if err := q.SetMeta(ctx, sqlc.SetMetaParams{Name: "behind", Value: fmt.Sprint(marked)}); err != nil {
+		return Fork{}, err
+	}
 	return fork(ctx, q, hazard.At(time.Now()), Damage)
 }
 

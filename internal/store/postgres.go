@@ -131,6 +131,9 @@ func (p *postgres) suits(ctx context.Context, d *sql.DB) error {
 type timeline struct {
 	system string
 	number uint64
+	// table identifies the table of the log: where a dump was loaded, it is another one. Empty: there is
+	// none yet.
+	table string
 }
 
 // left reports whether the store, which is on another timeline, has left t. on is nil if the store
@@ -141,11 +144,12 @@ func (t timeline) left(on *timeline) bool {
 
 func (t timeline) String() string { return fmt.Sprintf("%s/%08X", t.system, t.number) }
 
-const timelineOf = `SELECT (SELECT system_identifier::text FROM pg_control_system()), substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`
+const timelineOf = `SELECT (SELECT system_identifier::text FROM pg_control_system()), substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8),
+	coalesce(to_regclass('changes')::oid::text, '')`
 
 func scanTimeline(scan func(...any) error) (t timeline, err error) {
 	var hex string
-	if err := scan(&t.system, &hex); err != nil {
+	if err := scan(&t.system, &hex, &t.table); err != nil {
 		return t, err
 	}
 	t.number, err = strconv.ParseUint(hex, 16, 32)

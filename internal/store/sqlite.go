@@ -96,7 +96,8 @@ func (s *core) openSQLite(ctx context.Context, path, name string, pages int, apa
 	if err != nil {
 		return errors.Join(fmt.Errorf("open %s: %w", path, storeError(err)), s.mover.Close(), s.write.Close(), s.read.Close(), s.inspect.Close(), s.fresh.Close())
 	}
-	return nil
+	s.disk.opened, err = os.Stat(path)
+	return err
 }
 
 // minPages is the least cache of a connection, in kB.

@@ -96,7 +96,8 @@ type core struct {
 	// over is the latest moment for which Until has returned or is waiting; until is the latest for
 	// which it has returned.
 	over, until atomic.Int64
-	reach       *reach // whether the database is reachable, and who waits for changes
+	seen        atomic.Int64 // the last change that was committed or read here
+	reach       *reach       // whether the database is reachable, and who waits for changes
 	measures    *measures
 	listening   sync.WaitGroup
 	unlisten    context.CancelFunc
@@ -397,6 +398,9 @@ func (s *core) inTurn(ctx context.Context, of *small, f transaction) error {
 
 // transact is inTx for the writer that holds the turn.
 func (s *core) transact(ctx context.Context, f func(context.Context, *sql.Tx, *sqlc.Queries) error) error {
+	if err := s.disk.moved(); err != nil {
+		return err
+	}
 	if err := s.database.wait(ctx, s.store, patience(ctx)); err != nil {
 		return storeError(err)
 	}

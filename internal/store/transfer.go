@@ -45,7 +45,7 @@ var passing = []string{"leases", "uploads", "payloads", "receipts", "pictures"}
 // withheld selects the rows of a table that a transfer includes; other rows apply to one database
 // only.
 var withheld = map[string]string{
-	"meta":     "name NOT IN ('unfinished', 'moved', 'history', 'importance')",
+	"meta":     "name NOT IN ('unfinished', 'moved', 'history', 'table', 'behind', 'importance')",
 	"counters": "name NOT IN ('searchable', 'found')",
 	// sets that are being loaded or removed would stay incomplete
 	"asset_sets": "state = 'current'",

@@ -156,6 +156,37 @@ type disk struct {
 	// WAL mode on a read-only disk.
 	still      atomic.Bool
 	generation atomic.Int64
+	opened     os.FileInfo // the file as it was opened
+}
+
+// ErrReplaced means that another file has taken the place of the SQLite file while it was open.
+var ErrReplaced = errors.New("another file has taken its place while the server ran, and what is served is of the earlier one. Start the server again")
+
+var errGone = errors.New("the file was removed or renamed while the server ran. Put it back, or put a restored one in its place")
+
+// moved returns an error if the file has no longer its name: what is written to it would be lost.
+func (d *disk) moved() error {
+	if d == nil || d.opened == nil {
+		return nil
+	}
+	switch now, err := os.Stat(d.path); {
+	case errors.Is(err, os.ErrNotExist):
+		return &UnwritableError{d.path, errGone}
+	case err == nil && !os.SameFile(now, d.opened):
+		return &UnwritableError{d.path, ErrReplaced}
+	}
+	return nil
+}
+
+// SameFile returns an error that is ErrReplaced if another file has taken the place of the SQLite file.
+// If there is none, the store cannot be written.
+func (s *Store) SameFile() error {
+	err := s.disk.moved()
+	s.noteWrite(err)
+	if errors.Is(err, ErrReplaced) {
+		return err
+	}
+	return nil
 }
 
 // access is what a connection is for.

@@ -132,6 +132,7 @@ func (s *Store) Write(ctx context.Context, clock hazard.Clock, origin Origin, f 
 		return 0, err
 	}
 	if last > 0 {
+		raise(&s.seen, last)
 		if s.mark != nil {
 			s.mark.set(s.epoch, last)
 		}
@@ -194,6 +195,14 @@ func (t *txn) readCounters() error {
 		t.now = clock
 	}
 	t.given, t.before = given, given["change"]
+	if seen := t.store.seen.Load(); t.before < seen {
+		// Its numbers would be given again, to other changes.
+		t.given, t.counters = nil, nil
+		if _, err := forkBefore(t.ctx, t.tx, t.q, seen); err != nil {
+			return err
+		}
+		return t.readCounters()
+	}
 	return nil
 }
 

@@ -95,6 +95,8 @@ func (l *memoryLog) Page(ctx context.Context, p store.LogPage) (store.LogPiece, 
 	return piece, err
 }
 
+func (l *memoryLog) Behind(context.Context, int64) error { panic("the log never goes back") }
+
 func (l *memoryLog) HazardsBefore(_ context.Context, ids []int64, n int64) (map[int64]*hazard.Hazard, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -30,6 +30,8 @@ type Log interface {
 	// Page reads a piece of the change log in commit order. There are no gaps except at forks and at
 	// damaged changes, which it names. It returns a *store.ForkedError if the number belongs to a replaced history.
 	Page(ctx context.Context, p store.LogPage) (store.LogPiece, error)
+	// Behind makes a fork if the log ends before change n.
+	Behind(ctx context.Context, n int64) error
 	// Wait returns when a change above n may exist, or when ctx ends.
 	Wait(ctx context.Context, n int64) error
 	// HazardsBefore returns the latest states of hazards before change n, if they existed.
@@ -168,6 +170,9 @@ func (t *Tail) step(ctx context.Context) (more bool, err error) {
 	}
 	if err != nil {
 		return false, err
+	}
+	if read.Last < n { // an earlier state of the database has taken its place
+		return true, t.log.Behind(ctx, n)
 	}
 	changes, damaged, upTo := read.Changes, read.Damaged, n
 	whole := 0 // changes before a fork

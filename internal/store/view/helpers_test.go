@@ -106,6 +106,8 @@ func (m *memoryLog) after(n int64, limit int) []hazard.Change {
 	return slices.Clone(m.changes[n:min(int(n)+limit, len(m.changes))])
 }
 
+func (m *memoryLog) Behind(context.Context, int64) error { panic("the log never goes back") }
+
 func (m *memoryLog) HazardsBefore(context.Context, []int64, int64) (map[int64]*hazard.Hazard, error) {
 	panic("the view asks for no states")
 }

@@ -256,6 +256,18 @@ func Copy(t testing.TB, url string) string {
 	return create(t, "t_"+name)
 }
 
+// Dumped is the address of a fresh database with a dump of another one in it. It goes when the test ends.
+func Dumped(t testing.TB, url string) string {
+	t.Helper()
+	bin, file, fresh := Programs(t), filepath.Join(t.TempDir(), "dump"), URL(t)
+	for _, c := range []*exec.Cmd{exec.Command(filepath.Join(bin, "pg_dump"), "-Fc", "-f", file, url), exec.Command(filepath.Join(bin, "pg_restore"), "-d", fresh, file)} {
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", c.Args, err, out)
+		}
+	}
+	return fresh
+}
+
 func create(t testing.TB, template string) string {
 	t.Helper()
 	name := "t_" + uuid.NewString()[:8]
