@@ -185,28 +185,35 @@ func (f *Follower) step(ctx context.Context, take Take) error {
 var longLog = 32 << 20
 
 // Shorten lets SQLite restart a long write-ahead log. Under steady writing there would otherwise
-// never be a moment at which the whole log is in the database file and nobody reads it. Writers
-// wait while the pages since the last Next are read into memory and moved; with too many pages,
-// Shorten does nothing. The next call of Next passes them on.
+// never be a moment at which the whole log is in the database file and nobody reads it. Background
+// work waits while the pages since the last Next are read into memory and moved, and people do not;
+// with too many pages, Shorten does nothing. The next call of Next passes them on.
 func (f *Follower) Shorten(ctx context.Context) error {
 	if f.at.Frames()*pageSize < int64(longLog) {
 		return nil
 	}
-	if err := f.checkpoint(ctx); err != nil { // moves most of it while others write
+	if _, err := f.checkpoint(ctx); err != nil { // moves most of it while others write
 		return err
 	}
-	return f.store.inTurn(ctx, nil, func(ctx context.Context, _ *sql.Tx, _ *sqlc.Queries) error {
-		c, err := wal.Since(f.log, f.at)
-		if err != nil || c.Len()*c.PageSize > longLog/4 {
-			return err
+	return f.store.peopleOnly(ctx, func() error {
+		for range 5 { // people may write meanwhile
+			c, err := wal.Since(f.log, f.at)
+			if err != nil || c.Len()*c.PageSize > longLog/4 {
+				return err
+			}
+			if err := f.step(ctx, f.keep); err != nil {
+				return err
+			}
+			whole, err := f.checkpoint(ctx)
+			if err != nil {
+				return err
+			}
+			// Its transaction is at the end of a fully moved log, and does not keep the log in use.
+			if err := f.step(ctx, f.keep); err != nil || whole {
+				return err
+			}
 		}
-		if err := f.step(ctx, f.keep); err != nil {
-			return err
-		}
-		if err := f.checkpoint(ctx); err != nil {
-			return err
-		}
-		return f.step(ctx, f.keep) // its transaction is at the end of a fully moved log, and does not keep the log in use
+		return nil
 	})
 }
 
@@ -219,12 +226,14 @@ func (f *Follower) keep(p Pages, pages iter.Seq2[uint32, []byte]) error {
 	return nil
 }
 
-// checkpoint moves what it can from the log to the database file without waiting.
-func (f *Follower) checkpoint(ctx context.Context) error {
+// checkpoint moves what it can from the log to the database file without waiting. whole reports whether
+// that was all.
+func (f *Follower) checkpoint(ctx context.Context) (whole bool, err error) {
 	f.store.moving.Lock()
 	defer f.store.moving.Unlock()
 	var busy, frames, moved int
-	return storeError(f.next.QueryRowContext(ctx, `PRAGMA wal_checkpoint(PASSIVE)`).Scan(&busy, &frames, &moved))
+	err = f.next.QueryRowContext(ctx, `PRAGMA wal_checkpoint(PASSIVE)`).Scan(&busy, &frames, &moved)
+	return frames == moved, storeError(err)
 }
 
 // Contents passes on the digests of product files that the log refers to and that were not passed

@@ -56,6 +56,18 @@ func (s *core) shortenLog(ctx context.Context) error {
 	if frames, moved, err = s.moveLog(ctx, "PASSIVE"); err != nil || frames == moved || frames < boundOfLog {
 		return err
 	}
+	return s.peopleOnly(ctx, func() error {
+		for range 5 { // people may write meanwhile
+			if frames, moved, err = s.moveLog(ctx, "PASSIVE"); err != nil || frames == moved {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// peopleOnly runs f while nobody but people writes, in this process.
+func (s *core) peopleOnly(ctx context.Context, f func() error) error {
 	turn := s.turns.join(Warnings, nil)
 	select {
 	case <-turn.come:
@@ -66,12 +78,7 @@ func (s *core) shortenLog(ctx context.Context) error {
 	s.turns.hold(true)
 	defer s.turns.hold(false)
 	s.turns.leave(turn)
-	for range 5 { // people may write meanwhile
-		if frames, moved, err = s.moveLog(ctx, "PASSIVE"); err != nil || frames == moved {
-			return err
-		}
-	}
-	return nil
+	return f()
 }
 
 // moveLog runs a checkpoint that waits for nobody, and returns how many frames the log has, and how
