@@ -128,6 +128,18 @@ func openTiles(ctx context.Context, where string) (from *io.SectionReader, done 
 	return io.NewSectionReader(file, 0, info.Size()), func() { _ = file.Close() }, nil // only read
 }
 
+// areasSetting is a folder of areas, read when the flag is parsed.
+type areasSetting struct{ own *region.Own }
+
+// UnmarshalText reads the folder.
+func (a *areasSetting) UnmarshalText(dir []byte) (err error) {
+	if len(dir) == 0 {
+		return nil
+	}
+	a.own, err = region.ReadFolder(string(dir))
+	return err
+}
+
 // countryMargin is how far, in degrees, the outline of a country may be wrong (region.Outline).
 const countryMargin = 0.2
 
@@ -141,7 +153,7 @@ func (b *basemapGetCmd) area(ctx context.Context) (geo.Shape, float64, error) {
 	if s := region.Outline(text); !s.IsZero() {
 		return s, countryMargin, nil
 	}
-	finder := region.Finder{Own: b.Areas.own}
+	finder := region.Finder{Own: func() *region.Own { return b.Areas.own }}
 	if s, ok := finder.Shape(ctx, text); ok {
 		return s, 0, nil
 	}

@@ -12,7 +12,6 @@ import (
 	"unicode"
 
 	"github.com/hazardd/hazardd/internal/app"
-	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
@@ -24,13 +23,24 @@ import (
 type knownFlags struct {
 	CAP      []capSetting    `name:"cap" sep:";" placeholder:"name=… url=…" help:"A feed of CAP alerts: name, url; language, title, country, every, highest, rank, hosts, places, charset, exercises, push, topics, archive. Repeat the flag for several, or separate them by semicolons."`
 	Mirror   []mirrorSetting `name:"mirror" sep:";" placeholder:"name=… url=… user=… password-file=…" help:"Another server of this interface, whose hazards are shown too: name, url, user, password-file; title, every."`
-	Areas    areasSetting    `placeholder:"DIR" help:"Folder of GeoJSON files with your own areas for the codes in alerts, one file per scheme of codes."`
+	Areas    string          `type:"path" placeholder:"DIR" help:"Folder of GeoJSON files with your own areas for the codes in alerts, one file per scheme of codes."`
 	Response bool            `default:"true" negatable:"" help:"Let an activation of Copernicus EMS move a hazard from EVENT to RESPONSE."`
 }
 
-// known returns the sources of the installation.
+// known returns the sources of the installation, for a command that stores what they say: it needs all
+// files that place hazards.
 func (f *knownFlags) known() (*app.Sources, error) {
-	set := app.SourceSettings{NoResponse: !f.Response, Areas: f.Areas.own}
+	known, err := f.served()
+	if err == nil {
+		err = known.Unread()
+	}
+	return known, err
+}
+
+// served returns the sources of the installation, for a server: it goes on without a file that cannot be
+// read, says so, and asks again.
+func (f *knownFlags) served() (*app.Sources, error) {
+	set := app.SourceSettings{NoResponse: !f.Response, Areas: f.Areas}
 	for _, c := range f.CAP {
 		set.CAP = append(set.CAP, app.CAPSource(c))
 	}
@@ -52,7 +62,7 @@ func (f *knownFlags) find(name string) (*app.Sources, error) {
 
 // Validate reports mistakes in the definitions before the command does anything.
 func (f *knownFlags) Validate() error {
-	_, err := f.known()
+	_, err := f.served()
 	return err
 }
 
@@ -70,7 +80,7 @@ func (f *sourcesFlag) Validate() error {
 
 // chosen returns the sources of the installation and the names of those that are polled.
 func (f *sourcesFlag) chosen() (*app.Sources, []string, error) {
-	known, err := f.known()
+	known, err := f.served()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -80,18 +90,6 @@ func (f *sourcesFlag) chosen() (*app.Sources, []string, error) {
 
 func (f *sourcesFlag) set(cfg *app.Config) (err error) {
 	cfg.Known, cfg.Sources, err = f.chosen()
-	return err
-}
-
-// areasSetting is a folder of areas, read when the flag is parsed.
-type areasSetting struct{ own *region.Own }
-
-// UnmarshalText reads the folder.
-func (a *areasSetting) UnmarshalText(dir []byte) (err error) {
-	if len(dir) == 0 {
-		return nil
-	}
-	a.own, err = region.ReadFolder(string(dir))
 	return err
 }
 

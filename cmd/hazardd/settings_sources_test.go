@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,10 +81,6 @@ func TestFaultySourcesOfAnOperatorAreRefused(t *testing.T) {
 	if err := os.WriteFile(empty, []byte("\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	places := filepath.Join(t.TempDir(), "places.json")
-	if err := os.WriteFile(places, []byte(`{"type":"FeatureCollection","features":[{"properties":{"code":"AT001"},"geometry":{"type":"Point","coordinates":[1,2]}}]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	const good = "url=https://a.example.org/ "
 	for setting, want := range map[string]string{
 		"--cap=https://a.example.org/":                       "is not key=value; the keys are archive, charset, country, every,",
@@ -96,19 +94,95 @@ func TestFaultySourcesOfAnOperatorAreRefused(t *testing.T) {
 		"--cap=" + good + "highest=RAIN:WATCH":               `caps: "RAIN" is not a type`,
 		"--cap=" + good + "rank=first":                       `"first" is not a rank, expected one of responsible, specialist, national, model,`,
 		"--cap=" + good + "rank=RAIN:model":                  `rank: "RAIN" is not a type that it reports`,
-		"--cap=" + good + "places=/nowhere":                  "places: open /nowhere",
-		"--cap=" + good + "places=" + places:                 `features/0/properties: code "AT001", type "", expected both`,
 		"--cap=url=ftp://a.example.org/":                     `url: "ftp://a.example.org/", expected an address of https or http`,
 		"--cap=" + good + ";" + good:                         `name: "cap" is the name of another source`,
 		"--mirror=" + good + "user=a":                        "password-file: missing",
 		"--mirror=" + good + "password-file=/none":           "password-file: open /none",
 		"--mirror=" + good + "user=a password-file=" + empty: "is empty",
-		"--areas=/nowhere":                                   "--areas: open /nowhere",
-		"--areas=" + filepath.Dir(places):                    "places.json: features/0 (AT001): geometry: expected a Polygon",
 		"--sources=nowhere":                                  `"nowhere" is not a source`,
 	} {
 		if _, err := parseIn(t, "", nil, "serve", setting); err == nil || !strings.Contains(err.Error(), want) || !strings.HasSuffix(err.Error(), "see hazardd serve --help") {
 			t.Errorf("%s: error %v, want %s", setting, err, want)
+		}
+	}
+}
+
+// A file that makes an answer better stops no start: what it would say is not known, the service says so,
+// and asks for it again. Every setting that names a file is in one of the two lists.
+func TestNoFileThatOnlyHelpsStopsTheStart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("opens the service, which short tests do not")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file.geojson")
+	areas := `{"type":"FeatureCollection","features":[{"type":"Feature","properties":{"code":"AT001","type":"EMMA_ID"},"geometry":{"type":"Polygon","coordinates":[[[8,47],[9,47],[9,48],[8,47]]]}}]}`
+	helping := map[string]struct{ setting, content string }{ // content: with it the file can be read again
+		"areas":   {"--areas=" + dir, areas},
+		"cap":     {"--cap=url=https://a.example.org/ places=" + path, areas},
+		"basemap": {"--basemap=" + path, ""}, // read at the start only
+	}
+	needed := map[string]string{
+		"data": "the store", "config": "all settings", "cap-key": "else messages would have no signature", "cap-certificate": "the same", "address-key": "else nobody is told",
+		"webpush-key": "the same", "smtp-password-file": "the same", "oidc-secret-file": "else nobody can log in there", "tls-cert": "else nothing is secret", "tls-key": "the same",
+		"acme-root": "the same", "acme-cache": "the same", "audit-to": "made if it is missing", "backup-to": "tried again", "archive": "tried again", "files": "the store", "channels": "else nobody is told",
+	}
+	parsed, err := parse(&commandLine{}, []string{"serve"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range parsed.Flags() {
+		if _, ok := helping[f.Name]; !ok && needed[f.Name] == "" && (f.Tag.Type == "path" || strings.Contains(f.PlaceHolder, "FILE") || strings.Contains(f.PlaceHolder, "DIR")) {
+			t.Errorf("--%s names a file: does it help only, or why is it needed?", f.Name)
+		}
+	}
+	for name, c := range helping {
+		for what, content := range map[string]string{"missing": "", "damaged": "{"} {
+			t.Run(name+" "+what, func(t *testing.T) {
+				if err := errors.Join(os.RemoveAll(path), os.WriteFile(path+".other", nil, 0o600)); err != nil {
+					t.Fatal(err)
+				}
+				write := func(content string) {
+					if content == "" {
+						return
+					}
+					if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				write(content)
+				cli, err := parseIn(t, "", nil, "serve", c.setting, "--data="+t.TempDir(), "--listen=127.0.0.1:0", "--sources=none")
+				if err != nil {
+					t.Fatal(err)
+				}
+				cfg, err := cli.Serve.config(&cli.globals)
+				if err != nil {
+					t.Fatal(err)
+				}
+				cfg.Logger = slog.New(slog.DiscardHandler)
+				s, err := app.Open(t.Context(), cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() {
+					if err := s.Close(); err != nil {
+						t.Error(err)
+					}
+				}()
+				if found := s.Store.Quarantine.Found(); len(found) != 1 {
+					t.Errorf("the service says that these are damaged: %v", found)
+				}
+				if c.content == "" {
+					return
+				}
+				if _, err := cli.Serve.known(); err == nil {
+					t.Error("a command that takes in files goes on without it")
+				}
+				write(c.content)
+				s.Store.Quarantine.Recheck(t.Context())
+				if found := s.Store.Quarantine.Found(); len(found) != 0 {
+					t.Errorf("with the file there are still damaged: %v", found)
+				}
+			})
 		}
 	}
 }

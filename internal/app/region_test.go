@@ -4,8 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/hazardd/hazardd/internal/atlas/region"
 )
 
 // People can subscribe to a country, a state of the US, and the operator's own areas (finding P5).
@@ -15,11 +13,7 @@ func TestRegionsOfSubscriptions(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "ISO3166-2.geojson"), []byte(own), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	areas, err := region.ReadFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := NewSources(SourceSettings{Areas: areas})
+	s, err := NewSources(SourceSettings{Areas: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -195,6 +195,7 @@ func (s *Service) openStore(ctx context.Context) (err error) {
 	if err := s.Store.MarkError(); err != nil && s.Store.Unwritable() == nil {
 		s.cfg.Logger.Error("the mark of the last change cannot be written: changes that the disk loses would not be noticed. Make the file writable for the user that runs hazardd", "error", err)
 	}
+	s.watchFiles()
 	if free, ok := diskFree(s.cfg.DataDir); ok && free < 2*store.RoomSize && s.Store.OneFile() {
 		s.Store.NoteLittleRoom()
 	}
@@ -733,6 +734,9 @@ func (s *Service) tick(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
+		}
+		if err := s.Store.SameFile(); err != nil {
+			return err
 		}
 		step = s.noteStep(step)
 		if time.Since(measured) > diskEvery {

@@ -128,21 +128,26 @@ type Sources struct {
 	schemes   source.Schemes
 	coverage  func() (*coverage.Map, error)
 	areas     region.Finder
+	optional  []optionalFile // what the operator's settings name
 }
 
 // SourceSettings holds the operator's settings of the sources.
 type SourceSettings struct {
 	CAP     []CAPSource
 	Mirrors []MirrorSource
-	// Areas are the operator's own areas, by the codes used in alerts; nil means none.
-	Areas *region.Own
+	// Areas is the folder of the operator's own areas, by the codes used in alerts; empty means none.
+	Areas string
 	// NoResponse keeps an activation of Copernicus from moving a hazard from EVENT to RESPONSE.
 	NoResponse bool
 }
 
 // NewSources builds the sources of an installation. Its error names the setting at fault.
 func NewSources(set SourceSettings) (*Sources, error) {
-	s := &Sources{mirrors: map[string]MirrorSource{}, catalog: map[string]*official.Feed{}, off: map[string]bool{}, areas: region.Finder{Own: set.Areas}}
+	s := &Sources{mirrors: map[string]MirrorSource{}, catalog: map[string]*official.Feed{}, off: map[string]bool{}}
+	if set.Areas != "" {
+		own := &optional[*region.Own]{what: "the folder of own areas", read: func() (*region.Own, error) { return region.ReadFolder(set.Areas) }}
+		s.optional, s.areas.Own = append(s.optional, own), own.get
+	}
 	var own []source.Source // built in
 	for _, describe := range builtIn {
 		src := describe()
@@ -172,8 +177,13 @@ func NewSources(set SourceSettings) (*Sources, error) {
 	}
 	for _, c := range set.CAP {
 		c.Practice = official.PracticeOf(c.URL)
-		places, err := readPlaces(c.PlacesFile)
-		if err := add("cap", c.Source(places), c.Check(), err, knownCountries(c.Countries)); err != nil {
+		src := c.Source(cap.Places{})
+		if c.PlacesFile != "" {
+			places := &optional[cap.Places]{what: "the places of the source " + c.Name, read: func() (cap.Places, error) { return readPlaces(c.PlacesFile) }}
+			s.optional = append(s.optional, places)
+			src.Places = func(source.Kept) source.Places { return places.get() }
+		}
+		if err := add("cap", src, c.Check(), knownCountries(c.Countries)); err != nil {
 			return nil, err
 		}
 	}
@@ -198,6 +208,7 @@ func NewSources(set SourceSettings) (*Sources, error) {
 			s.filed = append(s.filed, src)
 		}
 	}
+	_ = s.Unread() // who serves says it, and asks again; who takes in files refuses to
 	return s, nil
 }
 
@@ -293,9 +304,6 @@ func knownCountries(codes []string) error {
 }
 
 func readPlaces(file string) (cap.Places, error) {
-	if file == "" {
-		return cap.Places{}, nil
-	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return cap.Places{}, fmt.Errorf("places: %w", err)

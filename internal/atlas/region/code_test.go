@@ -221,7 +221,7 @@ func TestReadFolder(t *testing.T) {
 	if err != nil || o.Len() != 2 {
 		t.Fatalf("%d areas, %v", o.Len(), err)
 	}
-	f := Finder{Own: o}
+	f := Finder{Own: func() *Own { return o }}
 	for code, want := range map[string]string{
 		"lgd district code:600": square, "LGD District Code:600": square, "EMMA_ID:AT001": square, // the operator's areas have priority over ours
 		"LGD District Code:601": "",

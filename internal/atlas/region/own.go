@@ -132,15 +132,17 @@ func (o *Own) read(path, scheme string, left int64) (int64, error) {
 }
 
 // Finder finds areas by codes as reports name places: an operator's own first, then those that are built in. The zero value has the
-// built-in ones alone.
-type Finder struct{ Own *Own }
+// built-in ones alone. Own may give nil.
+type Finder struct{ Own func() *Own }
 
 // Shape returns the area of a code, and whether it is known.
 func (f Finder) Shape(_ context.Context, code string) (geo.Shape, bool) {
 	c := ParseCode(code)
 	if f.Own != nil {
-		if s, ok := f.Own.areas[c]; ok {
-			return s, true
+		if own := f.Own(); own != nil {
+			if s, ok := own.areas[c]; ok {
+				return s, true
+			}
 		}
 	}
 	return Area(c)
