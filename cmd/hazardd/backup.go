@@ -19,8 +19,6 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup"
 	"github.com/hazardd/hazardd/internal/store/blob"
-	"github.com/hazardd/hazardd/internal/tell/channel"
-	"github.com/hazardd/hazardd/internal/tell/subscription"
 )
 
 type backupCmd struct {
@@ -87,9 +85,14 @@ func (b *backupCmd) Run(ctx context.Context, c *console, g *globals) error {
 func (c *console) keep(ctx context.Context, s *store.Store, data string) error {
 	needed, err := app.KeysNeededBeside(ctx, s, data)
 	for _, k := range needed {
-		c.note("in it: %d %s, and not that key: keep %s apart from the backup. Without it these get no messages after a restore.", k.Count, k.What, filepath.Join(data, k.File))
+		c.note("in it: %d %s, and not that key: keep %s apart from the backup. Without it these %s after a restore.", k.Count, k.What, k.Keep(data), k.Without)
 	}
 	return err
+}
+
+// keepApart says that a backup, whose rows are not read, may need a key.
+func (c *console) keepApart(k app.Key) {
+	c.note("in it may be %s, and not that key: %s must be kept apart from it (hazardd check says which are needed).", k.What, k.Keep(""))
 }
 
 // bring says which keys a restored or moved store needs and does not find in a data folder.
@@ -97,7 +100,7 @@ func (c *console) bring(ctx context.Context, s *store.Store, data, database stri
 	needed, err := app.KeysNeededBeside(ctx, s, data)
 	for _, k := range needed {
 		if k.Missing > 0 {
-			c.note("in it: %d %s, and that key is not in %s: %s. Without it these get no messages.", k.Count, k.What, data, k.Bring(data, database != ""))
+			c.note("in it: %d %s, and that key is not in %s: %s. Without it these %s.", k.Count, k.What, data, k.Bring(data, database != ""), k.Without)
 		}
 	}
 	return err
@@ -143,9 +146,9 @@ func (b *backupCmd) verify(ctx context.Context, c *console, g *globals) error {
 	if err := c.print(r, r.write); err != nil {
 		return err
 	}
-	for _, t := range totals.Tables {
-		if t.Name == "subscriptions" && t.Rows > 0 {
-			c.note("in it: subscriptions, and not their keys: %s and %s must be kept apart from it (hazardd check says which are needed).", subscription.KeyFile, channel.SeedFile)
+	for _, k := range app.Keys {
+		if slices.ContainsFunc(totals.Tables, func(t backup.TableTotal) bool { return t.Name == k.Table && t.Rows > 0 }) {
+			c.keepApart(k)
 		}
 	}
 	return missing(r.Missing, r.Damaged)
@@ -270,7 +273,9 @@ func (m *migrateCmd) Run(ctx context.Context, c *console, g *globals) error {
 				return err
 			}
 			for _, k := range needed {
-				flags += " " + k.Setting + " " + filepath.Join(data, k.File)
+				if k.File != "" { // others are not known here, and bring names them
+					flags += " " + k.Setting + " " + k.Keep(data)
+				}
 			}
 		}
 		out.sentence = fmt.Sprintf("moved change %d and %d rows, compared on both sides: start the servers with hazardd serve%s", last, out.Rows, flags)

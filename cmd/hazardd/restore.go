@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup/continuous"
 	"github.com/hazardd/hazardd/internal/store/blob"
@@ -71,6 +72,9 @@ func verifyContinuous(ctx context.Context, c *console, g *globals, where string)
 	r.sentence = fmt.Sprintf("%s is undamaged up to %s: change %d at least, in %d segments of generation %s", where, found.Made.Format(time.RFC3339), found.Change, found.Segments, found.Generation)
 	if err := c.print(r, r.write); err != nil {
 		return err
+	}
+	for _, k := range app.Keys { // its rows are pages here
+		c.keepApart(k)
 	}
 	err = errors.Join(broken(found), errors.Join(found.Earlier...))
 	if n := len(found.Missing); n > 0 {

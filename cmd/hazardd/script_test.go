@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"crypto/rand"
+	"crypto/rsa"
 	"database/sql"
 	"errors"
 	"flag"
@@ -22,6 +24,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store/sqlite/pagesum"
 	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/postgres"
+	testserver "github.com/hazardd/hazardd/internal/test/server"
 )
 
 // The scripts in testdata run the program as users do. They can also use these commands:
@@ -32,7 +35,8 @@ import (
 //	newschema FILE                                     turns a database into one of a later release
 //	ready FILE                                         waits until the server that prints to FILE, which is its own, is ready; $URL is its address
 //	signal NAME                                        sends TERM or INT to the programs in the background
-//	postgres VARIABLE                                  creates an empty PostgreSQL database; the variable is its URL
+//	postgres VARIABLE                                  creates an empty PostgreSQL database; the variable is its URL, $PROGRAMS the folder of pg_dump
+//	signer                                             makes a key and a certificate for CAP messages, the files $CAPKEY and $CAPCERTIFICATE
 //	leased FILE                                        waits until a server has a lease in a database
 //	mailserver FOLDER                                  starts a mail server that saves mails in the folder; $SMTP is its address
 //	damage FILE                                        flips a bit in the middle of a file
@@ -84,7 +88,17 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %s", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"ready": ready, "signal": sendSignal, "mailserver": mailServer,
-			"postgres": func(ts *testscript.TestScript, _ bool, args []string) { ts.Setenv(args[0], postgres.URL(t)) }},
+			"postgres": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Setenv(args[0], postgres.URL(t))
+				ts.Setenv("PROGRAMS", postgres.Programs(t))
+			},
+			"signer": func(ts *testscript.TestScript, _ bool, _ []string) {
+				secret, err := rsa.GenerateKey(rand.Reader, 2048)
+				ts.Check(err)
+				key, certificate, _ := testserver.KeyPair(t, secret, secret)
+				ts.Setenv("CAPKEY", key)
+				ts.Setenv("CAPCERTIFICATE", certificate)
+			}},
 	})
 }
 

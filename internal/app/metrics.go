@@ -48,7 +48,7 @@ var (
 	damagedHazards = desc("damaged_hazards", "Hazards whose ends this node could not record because their rows are damaged. Only the node that records ends counts them. See hazardd check.")
 	damagedHeld    = desc("damaged_held_reports", "Held reports that wait for a repair and are damaged themselves. Only the node that records ends counts them. See hazardd check.")
 	damagedRecords = desc("damaged_records", "Records that readers of this node left out because they are damaged: changes of the log and areas. Their neighbors go on. See hazardd check.")
-	missingKeys    = desc("missing_keys", "Keys that the store needs and this node does not have. Without the key of the addresses nobody is told of whose subscription it holds, and without that of Web Push no browser. See GET /readyz.")
+	missingKeys    = desc("missing_keys", "Keys that the store needs and this node does not have. Without the key of the addresses nobody is told of whose subscription it holds, without that of Web Push no browser, and without that of CAP messages they are not signed. See GET /readyz.")
 	clockSkew      = desc("clock_skew_seconds", "How far this machine's clock is ahead of the database's; 0 with SQLite.")
 	clockStep      = desc("clock_step_seconds", "How far this machine's clock is ahead of service time since the clock was set; 0 while service time follows it.")
 	clockSteps     = desc("clock_steps_total", "How often this machine's clock was found to be set, compared with its monotonic clock.")

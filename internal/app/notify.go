@@ -63,13 +63,16 @@ func (s *Service) newNotify(ctx context.Context) (*subscription.Service, error) 
 
 // checkKeys finds the keys that the store needs and this server does not have.
 func (s *Service) checkKeys(ctx context.Context) error {
-	needed, err := NeededKeys(ctx, s.Store, s.notify.Key, s.channels.offered().PushKey)
+	if err := s.noteSigned(ctx); err != nil {
+		return err
+	}
+	needed, err := NeededKeys(ctx, s.Store, s.notify.Key, s.channels.offered().PushKey, s.signer != nil)
 	if err != nil {
 		return err
 	}
 	var missing []NeededKey
 	for _, k := range needed {
-		if k.Missing == 0 || k.Name == pushKeyName && s.channels.push == nil { // Web Push is off: what waits says so
+		if k.Missing == 0 || k.Name == Keys[1].Name && s.channels.push == nil { // Web Push is off: what waits says so
 			continue
 		}
 		missing = append(missing, k)

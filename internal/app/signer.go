@@ -26,3 +26,19 @@ func (s *Service) openSigner(context.Context) error {
 	s.signer = signer
 	return nil
 }
+
+// noteSigned records that this server signs the messages of organizations, once there are any: a server
+// without the key then says that it lacks it.
+func (s *Service) noteSigned(ctx context.Context) error {
+	if s.signer == nil || s.cfg.Reading {
+		return nil
+	}
+	settings, err := s.Store.Publishing.Settings(ctx)
+	if err != nil || len(settings) == 0 {
+		return err
+	}
+	if signed, err := s.Store.Publishing.Signed(ctx); err != nil || signed {
+		return err
+	}
+	return s.unlessUnwritable(s.Store.Publishing.NoteSigned(ctx))
+}

@@ -34,6 +34,7 @@ const (
 	ActionPeople      = "population raster loaded"
 	ActionNoPeople    = "population raster removed"
 	ActionMend        = "store mended"
+	ActionUnsign      = "CAP messages no longer signed"
 )
 
 // did returns the audit row for an action of the actor.

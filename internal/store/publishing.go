@@ -64,6 +64,35 @@ func (s *Publishing) Set(ctx context.Context, p *publisher.Profile, a auth.Audit
 	})
 }
 
+// signedName is the name of the row of meta that says that messages were signed.
+const signedName = "cap_signed"
+
+// Signed reports whether messages were signed: then their readers expect signatures.
+func (s *Publishing) Signed(ctx context.Context) (bool, error) {
+	_, err := s.readQ.Meta(ctx, signedName)
+	if none(err) {
+		return false, nil
+	}
+	return err == nil, storeError(err)
+}
+
+// NoteSigned records that messages are signed.
+func (s *Publishing) NoteSigned(ctx context.Context) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+		return q.SetMeta(ctx, sqlc.SetMetaParams{Name: signedName, Value: "true"})
+	})
+}
+
+// Unsign records that messages are not signed any more, on purpose.
+func (s *Publishing) Unsign(ctx context.Context, a auth.Audit) error {
+	return s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM meta WHERE name = $1`, signedName); err != nil {
+			return err
+		}
+		return addAudit(ctx, q, &a)
+	})
+}
+
 const (
 	// widest is how many changes Log.OwnChanges examines one by one; for more it goes by the hazards
 	// that people made.

@@ -8041,8 +8041,8 @@ export interface components {
             readonly reason?: string;
             /** @description How many records are damaged in the store and left out, as far as readers have met them: changes and areas. The rest is served. */
             readonly damaged: number;
-            /** @description Keys that the store needs and this server does not have: without `addresses` nobody is told of whose subscription it holds, without `webpush` no browser that has subscribed. Then it is not ready, and `reason` says what mends it. */
-            readonly missing_keys: readonly ("addresses" | "webpush")[];
+            /** @description Keys that the store needs and this server does not have: without `addresses` nobody is told of whose subscription it holds, without `webpush` no browser that has subscribed, and without `cap` CAP messages that were signed have no signature any more. Then it is not ready, and `reason` says what mends it. */
+            readonly missing_keys: readonly ("addresses" | "webpush" | "cap")[];
             /** @description The number of the last change that readers see. */
             readonly change: number;
             /** @description For how long the store could not be read; milliseconds. */

@@ -21,7 +21,7 @@ type Readiness struct {
 	Reason  error // why the service is not ready; nil if it is
 	Damaged int   // records that are damaged and left out
 	// MissingKeys are the names of keys that the store needs and the server does not have:
-	// "addresses", "webpush". Then it is not ready.
+	// "addresses", "webpush", "cap". Then it is not ready.
 	MissingKeys []string
 }
 
