@@ -75,6 +75,7 @@ func exitOf(err error) int {
 const (
 	exitFailed      = 1
 	exitUsage       = 2
+	exitPanicked    = 2 // the status that the runtime of Go gives a panic
 	exitDrafted     = 3
 	exitConflict    = 4
 	exitInterrupted = 130 // the shell's status for a program that Ctrl-C has ended

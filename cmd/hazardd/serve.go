@@ -51,6 +51,12 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 		return err
 	}
 	cfg.Logger, cfg.Memory = logger, app.FitMemory()
+	if c.logsJSON {
+		cfg.Panicked = func() {
+			flush()
+			os.Exit(exitPanicked) // as Go's runtime does
+		}
+	}
 	defer s.tlsFlags.hangups(&cfg)()
 	for _, remark := range s.remarks(cfg) {
 		logger.Warn(remark)

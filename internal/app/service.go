@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -520,6 +521,12 @@ func (s *Service) lookForFiles(ctx context.Context) error {
 
 func (s *Service) run(ctx context.Context) error {
 	parts, ctx := errgroup.WithContext(ctx)
+	run := func(f func() error) {
+		parts.Go(func() error {
+			defer s.logPanic()
+			return f()
+		})
+	}
 	// Background work goes on while the last requests are served, so that they see the present.
 	// Work that only one node does is released to other nodes at once.
 	serving, served := context.WithCancel(context.WithoutCancel(ctx))
@@ -529,17 +536,17 @@ func (s *Service) run(ctx context.Context) error {
 		working = append(working, s.webhooks.Run, s.notify.Run, s.poller.Run, s.sweep, s.sweepEvidence, s.prune, s.sendAudit, s.countPeople, s.fetchPictures)
 	}
 	for _, part := range looking {
-		parts.Go(func() error { return part(store.Patient(serving)) })
+		run(func() error { return part(store.Patient(serving)) })
 	}
 	working = append(working, s.lookForFiles)
 	for _, part := range working {
-		parts.Go(func() error { return part(store.Patient(ctx)) })
+		run(func() error { return part(store.Patient(ctx)) })
 	}
 	if s.proof != nil {
-		parts.Go(func() error { return s.proof.Run(ctx, s.cfg.TLS.Hangup, s.cfg.Clock.Now) })
+		run(func() error { return s.proof.Run(ctx, s.cfg.TLS.Hangup, s.cfg.Clock.Now) })
 	}
-	parts.Go(func() error { return s.plain.serve(ctx) })
-	parts.Go(func() error {
+	run(func() error { return s.plain.serve(ctx) })
+	run(func() error {
 		defer served()
 		return s.serve(ctx)
 	})
@@ -547,6 +554,17 @@ func (s *Service) run(ctx context.Context) error {
 	s.provider.Close()
 	s.channels.close()
 	return errors.Join(err, s.Evidence.Close(), s.pictures.Close(), s.Store.Close())
+}
+
+// logPanic logs a panic in a part of the service, whose locks may be held, before it ends the program.
+func (s *Service) logPanic() {
+	if p := recover(); p != nil {
+		s.cfg.Logger.Error("hazardd ends by a fault of its own: please report it", "panic", p, "stack", string(debug.Stack()))
+		if s.cfg.Panicked != nil {
+			s.cfg.Panicked()
+		}
+		panic(p)
+	}
 }
 
 // serve answers requests until ctx ends, then finishes those that are running.

@@ -107,6 +107,9 @@ type Config struct {
 	// sweep or record anything.
 	Reading bool
 	Logger  *slog.Logger
+	// Panicked ends the program once a panic was logged, in place of the text of Go's runtime; nil means
+	// the latter.
+	Panicked func()
 
 	delays *delay.Delays // nil disables the measurement
 }
