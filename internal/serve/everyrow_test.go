@@ -195,7 +195,8 @@ func TestOneWrongBitInARowHarmsNoOther(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("rows: %d, whose types or constraints refuse it: %d, others harmed: %d", len(rows), impossible.Load(), harmed.Load())
+	flips := int64(len(rows)) - impossible.Load() // the others' types or constraints refuse it
+	t.Logf("rows: %d, flips: %d, others harmed: %d", len(rows), flips, harmed.Load())
 }
 
 // notedAs is a notice as one line of text.
