@@ -186,8 +186,9 @@ var longLog = 32 << 20
 
 // Shorten lets SQLite restart a long write-ahead log. Under steady writing there would otherwise
 // never be a moment at which the whole log is in the database file and nobody reads it. Background
-// work waits while the pages since the last Next are read into memory and moved, and people do not;
-// with too many pages, Shorten does nothing. The next call of Next passes them on.
+// work waits while the pages since the last Next are read into memory and moved; people wait only if
+// they have left no pause until the log is longer by a fourth. With too many pages, Shorten does
+// nothing. The next call of Next passes them on.
 func (f *Follower) Shorten(ctx context.Context) error {
 	if f.at.Frames()*pageSize < int64(longLog) {
 		return nil
@@ -195,26 +196,37 @@ func (f *Follower) Shorten(ctx context.Context) error {
 	if _, err := f.checkpoint(ctx); err != nil { // moves most of it while others write
 		return err
 	}
-	return f.store.peopleOnly(ctx, func() error {
-		for range 5 { // people may write meanwhile
-			c, err := wal.Since(f.log, f.at)
-			if err != nil || c.Len()*c.PageSize > longLog/4 {
-				return err
-			}
-			if err := f.step(ctx, f.keep); err != nil {
-				return err
-			}
-			whole, err := f.checkpoint(ctx)
-			if err != nil {
-				return err
-			}
-			// Its transaction is at the end of a fully moved log, and does not keep the log in use.
-			if err := f.step(ctx, f.keep); err != nil || whole {
-				return err
-			}
+	whole := false
+	err := f.store.peopleOnly(ctx, func() (err error) {
+		for tries := 0; tries < 5 && !whole && err == nil; tries++ { // people may write meanwhile
+			whole, err = f.shorten(ctx)
 		}
-		return nil
+		return err
 	})
+	if err != nil || f.at.Frames()*pageSize < int64(longLog)*5/4 {
+		return err
+	}
+	return f.store.inTurn(ctx, nil, func(ctx context.Context, _ *sql.Tx, _ *sqlc.Queries) error { // people leave no pause
+		_, err := f.shorten(ctx)
+		return err
+	})
+}
+
+// shorten moves the rest of the log, if it is short enough to be kept in memory. whole reports whether
+// that was all.
+func (f *Follower) shorten(ctx context.Context) (whole bool, err error) {
+	c, err := wal.Since(f.log, f.at)
+	if err != nil || c.Len()*c.PageSize > longLog/4 {
+		return false, err
+	}
+	if err := f.step(ctx, f.keep); err != nil {
+		return false, err
+	}
+	if whole, err = f.checkpoint(ctx); err != nil {
+		return false, err
+	}
+	// Its transaction is at the end of a fully moved log, and does not keep the log in use.
+	return whole, f.step(ctx, f.keep)
 }
 
 func (f *Follower) keep(p Pages, pages iter.Seq2[uint32, []byte]) error {
