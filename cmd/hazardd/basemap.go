@@ -23,11 +23,11 @@ type basemapCmd struct {
 }
 
 type basemapGetCmd struct {
-	Region  string       `arg:"" help:"Region: west,south,east,north in degrees, a country such as de, the code of an area such as UGC:TXC029 or one of --areas, or a GeoJSON file."`
-	From    string       `required:"" placeholder:"FILE|URL" help:"Archive to cut from. Of an address only the needed parts are read; Protomaps has builds of all the world."`
-	To      string       `default:"basemap.pmtiles" type:"path" placeholder:"FILE" help:"File to write."`
-	MaxZoom int          `default:"14" placeholder:"ZOOM" help:"Last zoom: 14 has all streets, 15 buildings too; each zoom more takes about twice the space."`
-	Areas   areasSetting `placeholder:"DIR" help:"Folder of GeoJSON files with your own areas for the codes in alerts, one file per scheme of codes."`
+	Region  string `arg:"" help:"Region: west,south,east,north in degrees, a country such as de, the code of an area such as UGC:TXC029 or one of --areas, or a GeoJSON file."`
+	From    string `required:"" placeholder:"FILE|URL" help:"Archive to cut from. Of an address only the needed parts are read; Protomaps has builds of all the world."`
+	To      string `default:"basemap.pmtiles" type:"path" placeholder:"FILE" help:"File to write."`
+	MaxZoom int    `default:"14" placeholder:"ZOOM" help:"Last zoom: 14 has all streets, 15 buildings too; each zoom more takes about twice the space."`
+	Areas   string `type:"path" placeholder:"DIR" help:"Folder of GeoJSON files with your own areas for the codes in alerts, one file per scheme of codes."`
 }
 
 // Validate checks the flags.
@@ -128,18 +128,6 @@ func openTiles(ctx context.Context, where string) (from *io.SectionReader, done 
 	return io.NewSectionReader(file, 0, info.Size()), func() { _ = file.Close() }, nil // only read
 }
 
-// areasSetting is a folder of areas, read when the flag is parsed.
-type areasSetting struct{ own *region.Own }
-
-// UnmarshalText reads the folder.
-func (a *areasSetting) UnmarshalText(dir []byte) (err error) {
-	if len(dir) == 0 {
-		return nil
-	}
-	a.own, err = region.ReadFolder(string(dir))
-	return err
-}
-
 // countryMargin is how far, in degrees, the outline of a country may be wrong (region.Outline).
 const countryMargin = 0.2
 
@@ -153,7 +141,14 @@ func (b *basemapGetCmd) area(ctx context.Context) (geo.Shape, float64, error) {
 	if s := region.Outline(text); !s.IsZero() {
 		return s, countryMargin, nil
 	}
-	finder := region.Finder{Own: func() *region.Own { return b.Areas.own }}
+	var finder region.Finder
+	if b.Areas != "" {
+		own, err := region.ReadFolder(b.Areas)
+		if err != nil {
+			return geo.Shape{}, 0, err
+		}
+		finder.Own = func() *region.Own { return own }
+	}
 	if s, ok := finder.Shape(ctx, text); ok {
 		return s, 0, nil
 	}
