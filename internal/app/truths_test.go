@@ -64,15 +64,23 @@ func (l *lasting) at(at time.Time) map[string]fact {
 // lasts is the truth of a source whose events go on for some time after a list told of them. read takes
 // over what a list in JSON says.
 func lasts[L any](read func(t *testing.T, known *lasting, list L, at time.Time)) truth {
+	return told(func(t *testing.T, known *lasting, text string, at time.Time) {
+		t.Helper()
+		var list L
+		if err := json.Unmarshal([]byte(text), &list); err != nil {
+			t.Fatal(err)
+		}
+		read(t, known, list, at)
+	})
+}
+
+// told is lasts for payloads that are texts.
+func told(read func(t *testing.T, known *lasting, text string, at time.Time)) truth {
 	known := &lasting{map[string]fact{}, map[string]time.Time{}}
 	return func(t *testing.T, payload []byte, at time.Time) map[string]fact {
 		t.Helper()
 		if payload != nil {
-			var list L
-			if err := json.Unmarshal(payload, &list); err != nil {
-				t.Fatal(err)
-			}
-			read(t, known, list, at)
+			read(t, known, string(payload), at)
 		}
 		return known.at(at)
 	}
