@@ -326,6 +326,9 @@ func (f *fate) after(now hazard.Instant) (all []Entry) {
 		}
 	}
 	over := state.Over()
+	if state.Ended == "" {
+		over = state.Until // a list may have held it in force beyond its own end
+	}
 	switch {
 	case over <= now:
 		all = append(all, Entry{At: over, Result: Ended, Rule: cmp.Or(endings[state.Ended], endings[hazard.EndExpired]), Hazard: id})

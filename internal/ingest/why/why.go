@@ -50,10 +50,13 @@ type Record struct {
 	report *hazard.Report // nil if it makes none
 }
 
-// bears reports whether a record has a name. ref may be SCHEME:ID, or the ID alone.
+// bears reports whether a record has a name. ref may be SCHEME:ID, or the ID alone; of a CAP message,
+// whose name is "sender,identifier,sent", the identifier alone, too.
 func (r *Record) bears(src, ref string) bool {
 	return slices.ContainsFunc(r.names, func(name string) bool {
-		return strings.EqualFold(name, ref) || strings.EqualFold(src+":"+name, ref)
+		_, rest, _ := strings.Cut(name, ",")
+		identifier, _, _ := strings.Cut(rest, ",")
+		return strings.EqualFold(name, ref) || strings.EqualFold(src+":"+name, ref) || identifier != "" && strings.EqualFold(identifier, ref)
 	})
 }
 

@@ -76,6 +76,19 @@ func (b *bed) comes(src, payload string, at hazard.Instant, batch source.Batch) 
 	}
 }
 
+// A message that a list held beyond its own end was over when no list held it any more; and it is found
+// by its identifier alone.
+func TestAListedMessageEndsWithItsLists(t *testing.T) {
+	b := newBed(t)
+	listed := hazard.Report{Key: "office,W-1,2026-05-28", End: new(noon.Add(time.Hour)), Listed: new(noon.Add(5 * time.Hour))}
+	b.comes("a", "first", noon, source.Batch{Reports: []hazard.Report{listed}, Read: 1})
+	asker := why.Asker{Store: b.store, Evidence: b.keeper, Limits: why.Usual}
+	answer, err := asker.Ask(t.Context(), b.source("a"), "w-1", noon.Add(10*time.Hour))
+	if err != nil || len(answer.Entries) != 2 || answer.Entries[0].Result != why.Ended || answer.Entries[0].At != noon.Add(5*time.Hour) {
+		t.Errorf("%+v, %v, want the message, which ends five hours later", answer, err)
+	}
+}
+
 func TestEachResultIsExplained(t *testing.T) {
 	b := newBed(t)
 	reports := func(all ...hazard.Report) source.Batch { return source.Batch{Reports: all, Read: len(all)} }
