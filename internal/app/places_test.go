@@ -3,6 +3,7 @@ package app_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -116,5 +117,47 @@ func TestANationalListIsPlacedWithoutNetwork(t *testing.T) {
 	t.Logf("%d alerts, %d hazards, %d held", res.Read, res.New, res.Held)
 	if res.New < 200 {
 		t.Errorf("%d hazards of %d alerts", res.New, res.Read)
+	}
+}
+
+// TestRecordedPositionsAreWhereTheirSourcesSay counts, by source, the recorded positions that are not
+// used, because they contradict the place that the source names. go test -v prints the table.
+func TestRecordedPositionsAreWhereTheirSourcesSay(t *testing.T) {
+	test.NoRace(t)
+	recordedFiles(t)
+	_, rows := readTable(t)
+	reports, refused, known := map[string]int{}, map[string]map[string]bool{}, map[string]int{"nifc": 0, "nswrfs": 0, "calfire": 0, "gdacs": 0, "copernicus": 0, "eonet": 0}
+	for _, r := range rows {
+		if _, ok := known[r.source]; !ok || r.want.refused || strings.ContainsAny(r.file, "*?[") {
+			continue
+		}
+		parse, err := parserOf(r.source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		batch, err := parse(recordings.Read(t, "feeds/"+r.file), r.at)
+		if err != nil {
+			t.Fatalf("%s: %v", r.file, err)
+		}
+		for _, report := range batch.Reports {
+			reports[r.source]++
+			for _, note := range report.Notes {
+				if strings.Contains(note, "is not used") {
+					if refused[r.source] == nil {
+						refused[r.source] = map[string]bool{}
+					}
+					refused[r.source][report.Key+": "+note] = true
+				}
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		t.Logf("%-12s %6d reports, %3d positions not used", name, reports[name], len(refused[name]))
+		for _, which := range slices.Sorted(maps.Keys(refused[name])) {
+			t.Log(which)
+		}
+		if reports[name] == 0 || len(refused[name]) != known[name] {
+			t.Errorf("%s: %d reports, %d positions are not used, want %d", name, reports[name], len(refused[name]), known[name])
+		}
 	}
 }

@@ -2,9 +2,11 @@ package source
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/atlas/gazetteer"
+	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/atlas/town"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -54,6 +56,37 @@ func Place(r *hazard.Report, country, words, elsewhere string) bool {
 		r.Within = append(r.Within, "area:"+words)
 	}
 	return true
+}
+
+// farFromCountry is how far the position of an event may lie from the countries that its source names,
+// in meters: in their waters, of 200 nautical miles, or on islands that are too small for their outlines.
+const farFromCountry = 500_000
+
+// InCountries compares the position of a report with the countries that its source names. A position
+// far from all of them is not used: the report gets the countries and a note. A name that is not that
+// of a country contradicts nothing.
+func InCountries(r *hazard.Report, names []string) {
+	var codes []string
+	for _, name := range names {
+		code := CountryOf(name)
+		if code == "" {
+			return
+		}
+		codes = append(codes, code)
+	}
+	if r.Point == nil || len(codes) == 0 {
+		return
+	}
+	for _, far := range []float64{0, farFromCountry} { // most lie in one
+		if slices.ContainsFunc(region.CountriesAt(r.Point.Lon, r.Point.Lat, far), func(c region.Nearby) bool { return slices.Contains(codes, c.Code) }) {
+			return
+		}
+	}
+	r.Notes = append(r.Notes, fmt.Sprintf("The position %.4f, %.4f is far from %s, and is not used.", r.Point.Lat, r.Point.Lon, strings.Join(names, ", ")))
+	r.Point, r.Country = nil, codes[0]
+	for _, code := range codes {
+		r.Places = append(r.Places, "ISO3166-1:"+code)
+	}
 }
 
 // townNear returns a town of a country that a text names and that lies near a position, or "".

@@ -48,3 +48,30 @@ func TestAPositionGivesWayOnlyToStrongerEvidence(t *testing.T) {
 		})
 	}
 }
+
+// TestAPositionFarFromItsCountriesIsNotUsed says which positions are believed.
+func TestAPositionFarFromItsCountriesIsNotUsed(t *testing.T) {
+	for name, tt := range map[string]struct {
+		at        hazard.Point
+		countries []string
+		keeps     bool
+	}{
+		"in the country":                        {hazard.Point{Lon: -71.5, Lat: -33.1}, []string{"Chile"}, true},
+		"in its waters":                         {hazard.Point{Lon: -75, Lat: -33.1}, []string{"Chile"}, true},
+		"in one of several":                     {hazard.Point{Lon: 22.2, Lat: 56.9}, []string{"Lithuania", "Latvia"}, true},
+		"a lost minus":                          {hazard.Point{Lon: 71.5, Lat: -33.1}, []string{"Chile"}, false},
+		"a changed order of numbers":            {hazard.Point{Lon: -33.1, Lat: -71.5}, []string{"Chile"}, false},
+		"a country as the United Nations write": {hazard.Point{Lon: 0, Lat: 0}, []string{"Iran (Islamic Republic of)"}, false},
+		"a country that is not known":           {hazard.Point{Lon: 0, Lat: 0}, []string{"Near the coast of Chile"}, true},
+		"one known and one not":                 {hazard.Point{Lon: 71.5, Lat: -33.1}, []string{"Chile", "the South Atlantic"}, true},
+		"no country":                            {hazard.Point{Lon: 71.5, Lat: -33.1}, nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := hazard.Report{Point: &tt.at}
+			InCountries(&r, tt.countries)
+			if keeps := r.Point != nil; keeps != tt.keeps || keeps == (len(r.Notes) > 0) || keeps == (len(r.Places) > 0) {
+				t.Errorf("at %v, in %q, notes %q; want the position: %v", r.Point, r.Places, r.Notes, tt.keeps)
+			}
+		})
+	}
+}

@@ -197,6 +197,7 @@ func (c config) report(a *activation, now hazard.Instant) (r *hazard.Report, rea
 	} else if !d.closed {
 		r.Detail = api + "public-activations/?code=" + code
 	}
+	source.InCountries(r, a.Countries)
 	r.Suspect = strings.Join(a.suspicions(r, name, d.activated, d.updated, now), "; ")
 	source.Note(r, append(notes, replaced...)...)
 	return r, ""
@@ -413,7 +414,7 @@ func (a *activation) suspicions(r *hazard.Report, name string, activated, update
 		doubt("lastUpdate: %v is in the future", updated)
 	}
 	switch {
-	case r.Point == nil && len(r.Areas) == 0:
+	case r.Point == nil && len(r.Areas) == 0 && len(r.Places) == 0:
 		doubt("%s", fault("centroid", string(a.Centroid), "a place such as POINT (3.03 41.85)"))
 	case r.Point != nil && *r.Point == (hazard.Point{}):
 		doubt("centroid: 0 0, expected the place of the event")

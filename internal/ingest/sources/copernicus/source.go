@@ -23,8 +23,9 @@ func Source() source.Source {
 		Rank: source.Ranks{"": source.Responder},
 		Coverage: []source.Coverage{{Role: source.RoleUnknown,
 			Cite: "it is activated on request, and warns of nothing: https://rapidmapping.emergency.copernicus.eu/"}},
-		Schemes:  []source.Scheme{{Name: "cems"}, {Name: "charter"}},
-		Responds: true,
+		Schemes:    []source.Scheme{{Name: "cems"}, {Name: "charter"}},
+		Responds:   true,
+		PlaceCodes: "ISO3166-1", // a position that is far from the named countries is not used
 		Lists: source.Lists{InForce: source.No, Complete: source.No, Identity: "code of the activation", NoEnd: "until it is closed, two weeks at most",
 			Cite: "the recordings: a page of all activations, newest first, with closed ones"},
 		Lives: []source.Life{{Of: "an open activation", For: life}},

@@ -532,7 +532,7 @@ func checkReport(t testing.TB, r *hazard.Report) {
 	check(r.Refs[0] == "eonet:"+r.Key && len(r.Refs) <= maxRefs, "refs %v", r.Refs)
 	check(r.Severity >= hazard.Information && (r.Severity <= hazard.Watch || r.Severity == hazard.Warning && r.Type == hazard.Cyclone), "severity %v", r.Severity)
 	check(r.LifeMS > 0, "life %d", r.LifeMS)
-	check(r.Point != nil || len(r.Areas) > 0, "no place")
+	check(r.Point != nil || len(r.Areas)+len(r.Places) > 0, "no place")
 	check(r.Point == nil || r.Point.Lon >= -180 && r.Point.Lon <= 180 && r.Point.Lat >= -90 && r.Point.Lat <= 90, "point %v", r.Point)
 	for _, a := range r.Areas {
 		_, err := geo.ParseLoose([]byte(a.Geometry))

@@ -267,7 +267,10 @@ func (g *gathered) report(now hazard.Instant) (r *hazard.Report, reason string) 
 	if m, ok := measures[strings.ToLower(mag.Unit)]; ok {
 		source.Measure(r, m.quantity, mag.Value.Value*m.factor, mag.Value.Known && (m.only == "" || m.only == typ))
 	}
-	r.Suspect = strings.Join(append(g.close(r, last.at, now), g.doubts(first, last, now)...), "; ")
+	if at := strings.LastIndexAny(g.Title, ",-"); at >= 0 && typ != hazard.Cyclone { // "Etna Volcano, Italy", "W of Chico, California - United States"
+		source.InCountries(r, []string{g.Title[at+1:]})
+	}
+	r.Suspect = strings.Join(append(g.close(r, last.at, now), g.doubts(r, first, last, now)...), "; ")
 	r.Description = g.description(positions, mag)
 	r.Products = g.products(r)
 	return r, ""
@@ -320,14 +323,14 @@ func (g *gathered) close(r *hazard.Report, last, now hazard.Instant) (doubts []s
 }
 
 // doubts returns why a readable report must be held until somebody has checked it.
-func (g *gathered) doubts(first, last position, now hazard.Instant) (why []string) {
+func (g *gathered) doubts(r *hazard.Report, first, last position, now hazard.Instant) (why []string) {
 	if last.at > now.Add(skew) {
 		why = append(why, fmt.Sprintf("geometry: the date %v is in the future", last.at))
 	}
 	if first.at < earliest {
 		why = append(why, fmt.Sprintf("geometry: the date %v is before all that EONET holds", first.at))
 	}
-	if last.point != nil && *last.point == (hazard.Point{}) {
+	if r.Point != nil && *r.Point == (hazard.Point{}) {
 		why = append(why, "no place: geometry/coordinates are 0, 0")
 	}
 	if w := seismic.NotReal(lenient.Clip(g.Title, maxTitle)); w != "" {

@@ -24,6 +24,7 @@ func Source() source.Source {
 		Rank: source.Ranks{"": source.Curator},
 		Coverage: []source.Coverage{{Role: source.RoleWatches, World: true, From: "what its curators choose",
 			Cite: "https://eonet.gsfc.nasa.gov/what-is-eonet: a curated list, for pictures of events"}},
+		PlaceCodes: "ISO3166-1", // a position that is far from the named countries is not used
 		Lists: source.Lists{InForce: source.No, Complete: source.No, Identity: "id of the event", NoEnd: "by its kind, from the last position",
 			Cite: "https://eonet.gsfc.nasa.gov/docs/v3: all of 30 days, with the date of those closed"},
 	}

@@ -155,12 +155,15 @@ func (e *event) report(now hazard.Instant) (r hazard.Report, reason string) {
 	countries := places(e.country)
 	r.Name = e.title(k, countries, q)
 	r.Description = e.description(k, countries, d, level, q)
+	if k.typ != hazard.Cyclone { // it names countries that a storm far out at sea may reach
+		source.InCountries(&r, countries)
+	}
 	r.Refs = e.allRefs()
 	r.Products = e.products(&r, d.modified)
 	if !r.Minor {
 		r.Detail = e.detail(k, severity)
 	}
-	r.Suspect = strings.Join(e.suspicions(d, now), "; ")
+	r.Suspect = strings.Join(e.suspicions(&r, d, now), "; ")
 	if e.cancelled {
 		r.Ended = hazard.EndCancelled
 	}
@@ -497,7 +500,7 @@ func (e *event) detail(k *kind, s hazard.Severity) string {
 }
 
 // suspicions returns the reasons why a readable report must be held until somebody has checked it.
-func (e *event) suspicions(d dates, now hazard.Instant) []string {
+func (e *event) suspicions(r *hazard.Report, d dates, now hazard.Instant) []string {
 	why := slices.Clone(e.doubts)
 	doubt := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
 	for _, late := range []struct {
@@ -515,7 +518,7 @@ func (e *event) suspicions(d dates, now hazard.Instant) []string {
 	switch {
 	case e.point == nil && len(e.areas) == 0:
 		doubt("no place: the document gives neither a position nor an area")
-	case e.point != nil && *e.point == (hazard.Point{}):
+	case r.Point != nil && *r.Point == (hazard.Point{}):
 		doubt("coordinates: 0, 0, expected the position of the event")
 	}
 	if strings.EqualFold(strings.TrimSpace(e.temporary), "true") {

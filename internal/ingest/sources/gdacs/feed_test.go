@@ -273,6 +273,16 @@ func TestIscurrentEndsNothing(t *testing.T) {
 	}
 }
 
+// The position of a flood in Italy, of which a sign or a number is lost, gives way to Italy, with a note.
+func TestAPositionFarFromItsCountryIsNotUsed(t *testing.T) {
+	for _, wrong := range []string{"[-11.3426,44.4938]", "[11.3426,-44.4938]", "[0,0]"} {
+		r := only(t, collection(flood(`"coordinates":[11.3426,44.4938]`, `"coordinates":`+wrong)))
+		if r.Point != nil || !slices.Equal(r.Places, []string{"ISO3166-1:IT"}) || !strings.Contains(strings.Join(r.Notes, " "), "far from Italy") || r.Suspect != "" {
+			t.Errorf("%s: at %v, in %q, notes %q, held %q", wrong, r.Point, r.Places, r.Notes, r.Suspect)
+		}
+	}
+}
+
 func TestASmallGreenEarthquakeIsMinor(t *testing.T) {
 	small := []string{`"severity":5.8`, `"severity":4.4`, "Magnitude 5.8M", "Magnitude 4.4M"}
 	for name, tt := range map[string]struct {
@@ -310,7 +320,7 @@ func TestPositions(t *testing.T) {
 		"words":                     {`["x","y"]`, nil, "no place: the document gives neither a position nor an area"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := only(t, collection(flood(`"coordinates":[11.3426,44.4938]`, `"coordinates":`+tt.coordinates)))
+			r := only(t, collection(flood(`"country":"Italy"`, `"country":""`, `"coordinates":[11.3426,44.4938]`, `"coordinates":`+tt.coordinates)))
 			if diff := cmp.Diff(tt.want, r.Point); diff != "" || r.Suspect != tt.held {
 				t.Errorf("held %q, want %q; position (-want +got):\n%s", r.Suspect, tt.held, diff)
 			}

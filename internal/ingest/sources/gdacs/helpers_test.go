@@ -83,7 +83,7 @@ func checkReport(t testing.TB, r *hazard.Report) {
 			bad("address %q", address)
 		}
 	}
-	if r.Point == nil && len(r.Areas) == 0 && r.Suspect == "" {
+	if r.Point == nil && len(r.Areas) == 0 && len(r.Places) == 0 && r.Suspect == "" {
 		bad("no place, and not held")
 	}
 	keys := map[string]bool{"": true}

@@ -31,7 +31,8 @@ func Source() source.Source {
 		Rank:   source.Ranks{"": source.Model},
 		Coverage: []source.Coverage{{Role: source.RoleWatches, World: true, From: "what may need international help, and more that it lists as Green",
 			Cite: "https://www.gdacs.org/Knowledge/overview.aspx: the models of each type of disaster"}},
-		Schemes: []source.Scheme{{Name: "glide"}},
+		Schemes:    []source.Scheme{{Name: "glide"}},
+		PlaceCodes: "ISO3166-1", // a position that is far from the named countries is not used
 		Lists: source.Lists{InForce: source.No, Complete: source.No, Identity: "type and number", NoEnd: "by the age of the data; an earthquake at Orange or Red lasts while it is called current",
 			Cite: "the recordings: what is over stays listed for days, and volcanoes that go on are not current; S observed 46 of 192 that were not current"},
 		Lasts: lasts,

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/atlas/gazetteer"
-	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/lenient"
 	"github.com/hazardd/hazardd/internal/ingest/source"
@@ -110,44 +109,20 @@ func split(title string) (disease, place string) {
 	return title, ""
 }
 
-// official are names of countries as WHO has them, where they are not those of package region.
-var official = map[string]string{
-	"Bolivia (Plurinational State of)": "BO", "Bosnia and Herzegovina": "BA", "Brunei Darussalam": "BN", "Cabo Verde": "CV", "Congo": "CG", "Republic of the Congo": "CG",
-	"Democratic Republic of the Congo": "CD", "Côte d'Ivoire": "CI", "Czechia": "CZ", "Democratic People's Republic of Korea": "KP", "Iran (Islamic Republic of)": "IR",
-	"Islamic Republic of Iran": "IR", "Kingdom of Saudi Arabia": "SA", "Lao People's Democratic Republic": "LA", "Micronesia (Federated States of)": "FM", "Myanmar": "MM",
-	"Netherlands (Kingdom of the)": "NL", "Republic of Korea": "KR", "Republic of Moldova": "MD", "Russian Federation": "RU", "Syrian Arab Republic": "SY", "Türkiye": "TR",
-	"United Kingdom of Great Britain and Northern Ireland": "GB", "United Republic of Tanzania": "TZ", "United States of America": "US", "Venezuela (Bolivarian Republic of)": "VE",
-	"Viet Nam": "VN", "Occupied Palestinian territory": "PS", "Timor-Leste": "TL", "Trinidad and Tobago": "TT", "Papua New Guinea": "PG",
-}
-
 // countries returns the ISO 3166-1 alpha-2 codes of the countries that a text names, in its order, or
 // none unless it names nothing else.
 func countries(text string) (codes []string) {
-	code := func(name string) string {
-		name = gazetteer.Fold(strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(name), "The "), "the "))
-		for long, code := range official {
-			if gazetteer.Fold(long) == name {
-				return code
-			}
-		}
-		for _, c := range region.Countries() {
-			if f := gazetteer.Fold(c.Name); f == name || "republic of "+f == name || "kingdom of "+f == name {
-				return c.Code
-			}
-		}
-		return ""
-	}
 	text = lenient.Clip(text, 300)
 	if text == "" {
 		return nil
 	}
-	if c := code(text); c != "" {
+	if c := source.CountryOf(text); c != "" {
 		return []string{c}
 	}
 	for _, name := range strings.Split(strings.NewReplacer(" and ", ",", " & ", ",", ";", ",").Replace(text), ",") {
 		c := ""
 		if strings.TrimSpace(name) != "" {
-			c = code(name)
+			c = source.CountryOf(name)
 		}
 		if c == "" {
 			return nil
