@@ -1,7 +1,6 @@
 package fuse
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -20,8 +19,12 @@ import (
 // eruptions": no breaks of more than three months).
 const keyLife = 90 * 24 * time.Hour
 
-// epoch is the duration of one of several successive events with the same name at a source.
-type epoch struct{ from, to hazard.Instant }
+// epoch is the duration of one of several successive events with the same name at a source; gone is
+// set for one that has no hazard any more, of which nothing is known but that the number is used.
+type epoch struct {
+	from, to hazard.Instant
+	gone     bool
+}
 
 // apart returns how long before the event began, or after it ended, a moment is; 0 for one within.
 func (e epoch) apart(at hazard.Instant) hazard.Instant { return max(0, e.from-at, at-e.to) }
@@ -32,7 +35,7 @@ func (e epoch) apart(at hazard.Instant) hazard.Instant { return max(0, e.from-at
 func nearest(all []epoch, at hazard.Instant) int {
 	n := -1
 	for i, e := range all {
-		if n < 0 || e.apart(at) < all[n].apart(at) || e.apart(at) == all[n].apart(at) && e.from > all[n].from {
+		if !e.gone && (n < 0 || e.apart(at) < all[n].apart(at) || e.apart(at) == all[n].apart(at) && e.from > all[n].from) {
 			n = i
 		}
 	}
@@ -41,7 +44,7 @@ func nearest(all []epoch, at hazard.Instant) int {
 
 // covers reports whether the period from … to belongs to the event.
 func (e epoch) covers(from, to hazard.Instant) bool {
-	return from <= e.to.Add(keyLife) && e.from <= to.Add(keyLife)
+	return !e.gone && from <= e.to.Add(keyLife) && e.from <= to.Add(keyLife)
 }
 
 // meant returns the events under names, according to the store.
@@ -54,31 +57,71 @@ func (in *Intake) meant(ctx context.Context, src string, names []string) (map[st
 // meant returns a source's events under names. The second event under the name "332010" is under
 // "332010@2", and so on.
 func meant(named func(src string, names []string) (map[string]store.Named, error), src string, names []string) (map[string]store.Named, error) {
-	all, err := named(src, names)
-	found := all
-	for n := 1; err == nil && len(found) > 0; n++ {
-		var next []string
+	all := map[string]store.Named{}
+	for n := 0; len(names) > 0; n += 2 { // the one before may have lost its hazard
+		var ask, more []string
 		for _, name := range names {
-			if _, ok := found[epochName(name, n-1)]; ok {
-				next = append(next, epochName(name, n))
+			ask = append(ask, epochName(name, n), epochName(name, n+1))
+		}
+		found, err := named(src, ask)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, found)
+		for _, name := range names {
+			_, first := found[epochName(name, n)]
+			if _, second := found[epochName(name, n+1)]; first || second {
+				more = append(more, name)
 			}
 		}
-		if found, err = named(src, next); err == nil {
-			maps.Copy(all, found)
+		names = more
+	}
+	return all, nil
+}
+
+// numbered returns the known events under a name, by number. One without a Key has no hazard any more:
+// the next has.
+func numbered(known map[string]store.Named, name string) (all []store.Named) {
+	for n := 0; ; n++ {
+		e, ok := known[epochName(name, n)]
+		if _, next := known[epochName(name, n+1)]; !ok && !next {
+			return all
+		}
+		all = append(all, e)
+	}
+}
+
+// epochsOf returns the durations of events.
+func epochsOf(events []store.Named) (all []epoch) {
+	for _, e := range events {
+		all = append(all, epoch{e.Start, max(e.Start, e.End), e.Key == ""})
+	}
+	return all
+}
+
+// free returns the number of an event that begins at a moment and is none of the known ones: that of
+// one that has no hazard any more, if the next began later, or else the next number. So a report of
+// the time of the former finds what is remembered of it.
+func free(all []epoch, from hazard.Instant) int {
+	for i, e := range all {
+		if e.gone && from < all[i+1].from {
+			return i
 		}
 	}
-	return all, err
+	return len(all)
 }
 
 // latest returns the known event that a name means now: the one that its source reported last, by
 // the versions of its reports, or of those the one that began last. Its Key is empty if there is none.
 func latest(newest func(src, event string) (int64, error), src string, known map[string]store.Named, name string) (last store.Named, err error) {
-	_, again := known[epochName(name, 1)]
+	all := numbered(known, name)
+	if len(all) == 1 {
+		return all[0], nil
+	}
 	var since int64
-	for n := 0; ; n++ {
-		e, ok := known[epochName(name, n)]
-		if !ok || !again {
-			return cmp.Or(last, e), nil
+	for _, e := range all {
+		if e.Key == "" {
+			continue
 		}
 		version, err := newest(src, e.Key)
 		if err != nil {
@@ -88,6 +131,7 @@ func latest(newest func(src, event string) (int64, error), src string, known map
 			last, since = e, version
 		}
 	}
+	return last, nil
 }
 
 // latest returns the known event that a name means now, according to the store.
@@ -99,14 +143,7 @@ func (in *Intake) latest(ctx context.Context, src string, known map[string]store
 // whose life includes the moment, or nearly so. Its Key is empty if there is none.
 func (w *writer) meantAt(src, name string, at hazard.Instant) (store.Named, error) {
 	known, err := meant(w.tx.Events.Named, src, []string{name})
-	var all []epoch
-	for n := 0; ; n++ {
-		e, ok := known[epochName(name, n)]
-		if !ok {
-			break
-		}
-		all = append(all, epoch{e.Start, max(e.Start, e.End)})
-	}
+	all := epochsOf(numbered(known, name))
 	if n := nearest(all, at); n >= 0 && all[n].covers(at, at) {
 		return known[epochName(name, n)], err
 	}
@@ -140,31 +177,30 @@ func epochs(reports []hazard.Report, known map[string]store.Named) []hazard.Repo
 // lives holds the events under each name, including those of earlier reports.
 func epochOf(lives map[string][]epoch, known map[string]store.Named, name string, r *hazard.Report) (called []string, covered bool) {
 	all, read := lives[name]
-	for n := 0; !read; n++ {
-		e, ok := known[epochName(name, n)]
-		if !ok {
-			break
-		}
-		all = append(all, epoch{e.Start, max(e.Start, e.End)})
+	if !read {
+		all = epochsOf(numbered(known, name))
 	}
 	from, to := r.Start, r.OverAt()
 	if r.Ended != "" {
 		lives[name] = all
 		n := nearest(all, to)
 		if covered = n < 0 || all[n].covers(to, to); !covered && !all[n].covers(from, from) && r.Ended != hazard.EndWithdrawn {
-			return []string{epochName(name, len(all))}, false // it waits for the event that it ends
+			return []string{epochName(name, free(all, from))}, false // it waits for the event that it ends
 		}
 		return []string{epochName(name, max(n, 0))}, covered
 	}
 	var one []int // the events that are one by this report
-	whole := epoch{from, to}
+	whole := epoch{from: from, to: to}
 	for i, e := range all {
 		if e.covers(from, to) {
-			one, whole = append(one, i), epoch{min(whole.from, e.from), max(whole.to, e.to)}
+			one, whole = append(one, i), epoch{from: min(whole.from, e.from), to: max(whole.to, e.to)}
 		}
 	}
 	if covered = one != nil; !covered {
-		one, all = []int{len(all)}, append(all, whole)
+		n := free(all, from)
+		if one = []int{n}; n == len(all) {
+			all = append(all, whole)
+		}
 	}
 	for _, i := range one {
 		all[i] = whole

@@ -90,6 +90,35 @@ func TestALinkInsideABatchMakesOneHazard(t *testing.T) {
 	}
 }
 
+// An event that loses its hazard leaves the later one of its name where it is: what the source says of
+// the later one finds it, and what it says of the former one's time finds what is remembered of that.
+func TestAnEventThatLosesItsHazardLeavesTheLaterOfItsName(t *testing.T) {
+	const day = 24 * 60 * minute
+	quake := func(src, key string, at hazard.Instant, lon float64, version hazard.Instant) hazard.Report {
+		return with(reportOf(src, key, hazard.Earthquake, at, lon, 40), func(r *hazard.Report) { r.Version = int64(version) })
+	}
+	d := newDesk(t)
+	history := fuse.Options{History: true}
+	d.apply("usgs", noon, history, quake("usgs", "u", noon, 28, noon))
+	d.apply("emsc", noon, history, quake("emsc", "k", noon, 28, noon))
+	later := noon + 200*day
+	d.apply("emsc", later, history, quake("emsc", "k", later, 90, later))
+	slight := quake("emsc", "k", noon, 60, later+1)
+	slight.Minor = true
+	d.apply("emsc", later+1, history, slight) // leaves the hazard of usgs, and is too slight for one of its own
+	if n := len(d.hazards()); n != 2 {
+		t.Fatalf("%d hazards, want that of usgs and the later one", n)
+	}
+	d.apply("emsc", later+2, history, with(quake("emsc", "k", later, 91, later+2), func(r *hazard.Report) { r.Severity = hazard.Warning }))
+	if h := d.event("emsc", "k@2"); len(d.hazards()) != 2 || h.Longitude != 91 || h.Severity != hazard.Warning {
+		t.Errorf("%d hazards; the later one is at %v, %s", len(d.hazards()), h.Longitude, h.Severity)
+	}
+	d.apply("emsc", later+3, history, quake("emsc", "k", noon, 61, later+3))
+	if h := d.event("emsc", "k"); len(d.hazards()) != 3 || h.Longitude != 61 || h.Start != noon {
+		t.Errorf("%d hazards; the former one is at %v from %s", len(d.hazards()), h.Longitude, h.Start)
+	}
+}
+
 // The number of a volcano is the key of all its eruptions. An eruption long after the end of the
 // last one is another hazard, in whatever order and payloads the reports come (D33).
 func TestAnEruptionOfAnotherYearIsAnotherHazard(t *testing.T) {

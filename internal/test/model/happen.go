@@ -318,18 +318,19 @@ func (w *World) epochs(reports []hazard.Report) []hazard.Report {
 		r.Aliases = nil
 		for j, name := range names {
 			if _, ok := lives[name]; !ok {
-				for e := w.event(Name{r.Source, name}); e != nil && e.hazard != nil; e = w.event(Name{r.Source, epoch(name, len(lives[name]))}) {
-					lives[name] = append(lives[name], span{e.heard.start, max(e.heard.start, e.heard.over())})
-				}
+				lives[name], _ = w.lived(Name{r.Source, name})
 			}
 			all, covered := meant(lives[name], r)
 			if r.Ended == "" {
-				if !covered {
-					lives[name] = append(lives[name], span{r.Start, overAt(r)})
+				whole := span{from: r.Start, to: overAt(r)}
+				switch {
+				case !covered && all[0] == len(lives[name]):
+					lives[name] = append(lives[name], whole)
+				case !covered:
+					lives[name][all[0]] = whole
 				}
-				whole := span{r.Start, overAt(r)}
 				for _, n := range all {
-					whole = span{min(whole.from, lives[name][n].from), max(whole.to, lives[name][n].to)}
+					whole = span{from: min(whole.from, lives[name][n].from), to: max(whole.to, lives[name][n].to)}
 				}
 				for _, n := range all {
 					lives[name][n] = whole
@@ -362,15 +363,7 @@ func plain(given, r *hazard.Report) (list []string) {
 // meantAt returns the event that a name means at a moment: the nearest event of that name that was
 // active within 90 days of it. It returns nil if there is none.
 func (w *World) meantAt(name Name, at instant) *event {
-	var lives []span
-	var events []*event
-	for n := 0; ; n++ {
-		e := w.event(Name{name.Source, epoch(name.Key, n)})
-		if e == nil || e.hazard == nil {
-			break
-		}
-		lives, events = append(lives, span{e.heard.start, max(e.heard.start, e.heard.over())}), append(events, e)
-	}
+	lives, events := w.lived(name)
 	if len(events) == 0 {
 		return nil
 	}
@@ -381,13 +374,44 @@ func (w *World) meantAt(name Name, at instant) *event {
 	return events[n]
 }
 
-// span is the time from the start to the end of an event.
-type span struct{ from, to instant }
+// lived returns the lives of the events of a name, and the events. One without a hazard before one that
+// has one is gone.
+func (w *World) lived(name Name) (lives []span, events []*event) {
+	with := func(n int) *event {
+		if e := w.event(Name{name.Source, epoch(name.Key, n)}); e != nil && e.hazard != nil {
+			return e
+		}
+		return nil
+	}
+	for n := 0; with(n) != nil || with(n+1) != nil; n++ {
+		life := span{gone: true}
+		e := with(n)
+		if e != nil {
+			life = span{from: e.heard.start, to: max(e.heard.start, e.heard.over())}
+		}
+		lives, events = append(lives, life), append(events, e)
+	}
+	return lives, events
+}
+
+// span is the time from the start to the end of an event, which may be gone.
+type span struct {
+	from, to instant
+	gone     bool
+}
 
 // meant returns which of the events of a name a report means, several if it closes the gaps between
 // them, and whether it falls into their lives. If it means none of them, it is the next event.
 func meant(lives []span, r *hazard.Report) (all []int, covered bool) {
-	covers := func(l span, from, to instant) bool { return from <= l.to.Add(keyLife) && l.from <= to.Add(keyLife) }
+	next := len(lives) // the number of an event that is none of them
+	for i, l := range slices.Backward(lives) {
+		if l.gone && r.Start < lives[i+1].from {
+			next = i
+		}
+	}
+	covers := func(l span, from, to instant) bool {
+		return !l.gone && from <= l.to.Add(keyLife) && l.from <= to.Add(keyLife)
+	}
 	to := overAt(r)
 	if r.Ended == "" {
 		for i, l := range lives {
@@ -396,13 +420,13 @@ func meant(lives []span, r *hazard.Report) (all []int, covered bool) {
 			}
 		}
 		if all == nil {
-			return []int{len(lives)}, false
+			return []int{next}, false
 		}
 		return all, true
 	}
 	n := nearest(lives, to)
 	if covered = len(lives) == 0 || covers(lives[n], to, to); !covered && !covers(lives[n], r.Start, r.Start) && r.Ended != hazard.EndWithdrawn {
-		n = len(lives) // the event that it ends is not known yet
+		n = next // the event that it ends is not known yet
 	}
 	return []int{n}, covered
 }
@@ -411,12 +435,13 @@ func meant(lives []span, r *hazard.Report) (all []int, covered bool) {
 // one that began last.
 func nearest(lives []span, at instant) (n int) {
 	apart := func(l span) instant { return max(0, l.from-at, at-l.to) }
+	n = slices.IndexFunc(lives, func(l span) bool { return !l.gone })
 	for i, l := range lives {
-		if apart(l) < apart(lives[n]) || apart(l) == apart(lives[n]) && l.from > lives[n].from {
+		if !l.gone && (apart(l) < apart(lives[n]) || apart(l) == apart(lives[n]) && l.from > lives[n].from) {
 			n = i
 		}
 	}
-	return n
+	return max(n, 0)
 }
 
 // epoch returns the name here of the nth event, from 0, that uses a name.

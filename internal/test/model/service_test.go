@@ -817,6 +817,7 @@ func TestServiceIsWhatTheModelSays(t *testing.T) {
 		"years of names":  {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, years: true, aliases: true, rules: true}, []uint64{20002, 20085, 20170, 3000473, 8000054, 72001399}},
 		"areas":           {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, areas: true}, []uint64{19, 300073}},
 		"slight":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, slight: true}, []uint64{15, 82, 141, 142, 378, 40198, 200062, 2000217}},
+		"slight years":    {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, slight: true, years: true, aliases: true}, nil},
 		"rules":           {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, rules: true}, []uint64{300045, 1100578}},
 		"splits":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, products: true, slight: true, splits: true}, []uint64{31, 76, 5007, 340145, 340226, 1100559, 1100771, 10000148, 4000147, 9000086}},
 		"relays":          {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, drills: true, relays: true}, []uint64{2, 2008, 2054, 2100, 5000005}},
