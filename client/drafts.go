@@ -86,8 +86,9 @@ func (c *Client) Drafts(ctx context.Context, all bool, limit int, opts ...CallOp
 
 // DraftCount is how many drafts wait.
 type DraftCount struct {
-	ToDecide int64 `json:"to_decide"` // drafts of others that the user may decide about
-	Mine     int64 `json:"mine"`      // drafts of the user
+	ToDecide int64  `json:"to_decide"`       // drafts of others that the user may decide about
+	Mine     int64  `json:"mine"`            // drafts of the user
+	Oldest   string `json:"oldest,omitzero"` // when the oldest of those to decide was written (RFC 3339)
 }
 
 // CountDrafts counts the waiting drafts.

@@ -25,7 +25,7 @@ type tokenCmd struct {
 	ReadOnly bool   `help:"Create a read-only key for clients that cannot send headers: it is part of the URL. It is valid until it is revoked."`
 	Title    string `placeholder:"TEXT" help:"What the key is for; with --read-only or --service."`
 	Service  bool   `help:"Create a token for a program, valid until it is revoked. The name is that of the program, not of a user."`
-	Scope    string `placeholder:"read|metrics|write:ORG" help:"What the program may do; with --service. An organization is named by its acronym or id."`
+	Scope    string `placeholder:"read|metrics|drafts|write:ORG" help:"What the program may do; with --service. An organization is named by its acronym or id."`
 	List     bool   `xor:"keys" help:"List the read-only keys and the tokens of programs; of one user or program if named."`
 	Revoke   string `xor:"keys" placeholder:"ID" help:"Revoke a read-only key or the token of a program."`
 }
@@ -38,7 +38,7 @@ func (t *tokenCmd) Validate() error {
 	case (t.ReadOnly || t.Service) && (t.List || t.Revoke != ""), t.Title != "" && !t.ReadOnly && !t.Service, t.ReadOnly && t.Service:
 		return errors.New("--title needs --read-only or --service; --read-only, --service, --list and --revoke exclude each other")
 	case t.Service != (t.Scope != ""):
-		return errors.New("--service and --scope need each other: --scope read, metrics, or write:ORG")
+		return errors.New("--service and --scope need each other: --scope read, metrics, drafts, or write:ORG")
 	case t.ReadOnly && t.Title == "":
 		return errors.New("--read-only: --title is missing; say what the key is for")
 	}

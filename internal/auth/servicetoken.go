@@ -17,14 +17,15 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Scope is what a service token may do: ScopeRead, ScopeMetrics, or ScopeWrite followed by the id
-// of an organization. It is empty for users and read keys.
+// Scope is what a service token may do: ScopeRead, ScopeMetrics, ScopeDrafts, or ScopeWrite followed
+// by the id of an organization. It is empty for users and read keys.
 type Scope string
 
 // The scopes.
 const (
 	ScopeRead    Scope = "read"    // reads public data
 	ScopeMetrics Scope = "metrics" // reads GET /metrics, and nothing else
+	ScopeDrafts  Scope = "drafts"  // reads how many drafts wait, and since when, and nothing else
 	ScopeWrite   Scope = "write:"  // reads and writes as an editor of one organization
 )
 
@@ -71,8 +72,8 @@ func (s *Service) CreateServiceToken(ctx context.Context, by Actor, name, title 
 	switch {
 	case writes && !slices.ContainsFunc(s.Accounts().Orgs(), func(o Org) bool { return o.ID == id }):
 		bad.Add("scope", "there is no organization %d", id)
-	case !writes && scope != ScopeRead && scope != ScopeMetrics:
-		bad.Add("scope", "must be %s, %s, or %s and an organization", ScopeRead, ScopeMetrics, ScopeWrite)
+	case !writes && scope != ScopeRead && scope != ScopeMetrics && scope != ScopeDrafts:
+		bad.Add("scope", "must be %s, %s, %s, or %s and an organization", ScopeRead, ScopeMetrics, ScopeDrafts, ScopeWrite)
 	}
 	if err := bad.Err(); err != nil {
 		return ReadKey{}, "", err

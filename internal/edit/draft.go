@@ -552,21 +552,34 @@ func (e *Editor) Drafts(ctx context.Context, who Author, waiting bool, after sto
 	}
 }
 
-// CountDrafts returns how many drafts wait that who may decide about, and how many that who wrote.
-func (e *Editor) CountDrafts(ctx context.Context, who Author, now hazard.Instant) (toDecide, mine int64, err error) {
-	if err := who.mayEdit(); err != nil {
-		return 0, 0, err
+// DraftCount is how many drafts wait.
+type DraftCount struct {
+	ToDecide, Mine int64          // that the caller may decide about, and that the caller wrote
+	Oldest         hazard.Instant // when the oldest of those to decide was written; 0: there is none
+}
+
+// CountDrafts counts the drafts that wait. A service that watches drafts hears of those of all
+// organizations.
+func (e *Editor) CountDrafts(ctx context.Context, who Author, now hazard.Instant) (n DraftCount, err error) {
+	watches := who.Scope == auth.ScopeDrafts
+	if !watches {
+		if err := who.mayEdit(); err != nil {
+			return n, err
+		}
 	}
 	counts, err := e.store.Drafts.CountBy(ctx, now)
 	for _, c := range counts {
 		switch {
 		case c.Author == who.Name:
-			mine += c.N
-		case who.actor().Owns(c.OrgID):
-			toDecide += c.N
+			n.Mine += c.N
+		case watches || who.actor().Owns(c.OrgID):
+			if n.ToDecide == 0 || c.Oldest < n.Oldest {
+				n.Oldest = c.Oldest
+			}
+			n.ToDecide += c.N
 		}
 	}
-	return toDecide, mine, err
+	return n, err
 }
 
 // Draft returns a draft that who may decide about or wrote; otherwise hazard.ErrNotFound.

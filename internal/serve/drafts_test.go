@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ import (
 // drafted is what a request that waits answers.
 type drafted struct {
 	ID, State, Author, Deed string
+	Created                 string
 	Hazard                  string `json:"hazard_uuid"`
 	Severity                string `json:"severity_ID"`
 	DecidedBy               string `json:"decided_by"`
@@ -209,7 +211,7 @@ func TestAPointReachesWhatIsPublishedForIt(t *testing.T) {
 // Drafts of others hide none of those that somebody may decide about, and pages skip none.
 func TestDraftsAreListedByWhoMayDecide(t *testing.T) {
 	s, _ := twoEditors(t, func(c *app.Config) { c.ApproveWarnings = true })
-	mine := map[string]bool{}
+	mine, oldest := map[string]bool{}, ""
 	post := func(user, name string) (d drafted) {
 		t.Helper()
 		a := s.do(user, "POST", "/hazards", flood("severity_ID", "WARNING", "hazard_Name", name))
@@ -219,7 +221,9 @@ func TestDraftsAreListedByWhoMayDecide(t *testing.T) {
 		return d
 	}
 	for i := range 3 {
-		mine[post("red", fmt.Sprintf("Flood %d", i)).ID] = true
+		d := post("red", fmt.Sprintf("Flood %d", i))
+		mine[d.ID] = true
+		oldest = cmp.Or(oldest, d.Created)
 	}
 	for i := range 100 {
 		post("fire", fmt.Sprintf("Fire %d", i))
@@ -247,7 +251,13 @@ func TestDraftsAreListedByWhoMayDecide(t *testing.T) {
 			t.Errorf("%+v is another's", d)
 		}
 	}
-	for user, want := range map[string]string{"second": `{"to_decide":4,"mine":0}`, "red": `{"to_decide":0,"mine":4}`, "fire": `{"to_decide":0,"mine":100}`, "root": `{"to_decide":104,"mine":0}`} {
+	_, token, err := s.Auth.CreateServiceToken(t.Context(), actor, "wall", "", auth.ScopeDrafts, s.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.tokens.byUser["wall"] = string(token)
+	for user, want := range map[string]string{"second": `{"to_decide":4,"mine":0,"oldest":"` + oldest + `"}`, "red": `{"to_decide":0,"mine":4}`, "fire": `{"to_decide":0,"mine":100}`,
+		"root": `{"to_decide":104,"mine":0,"oldest":"` + oldest + `"}`, "wall": `{"to_decide":104,"mine":0,"oldest":"` + oldest + `"}`} {
 		if a := s.do(user, "GET", "/drafts/count", nil); a.Status != 200 || strings.TrimSpace(string(a.Body)) != want {
 			t.Errorf("%s: %d %s, want %s", user, a.Status, a.Body, want)
 		}

@@ -18,9 +18,9 @@ import (
 // rightsCallers are the columns of testdata/rights.txt: no account, no account on a public server,
 // a read key of red's editor, and each role in the organization red, which owns the objects, in the
 // organization fire, and in none; and services that read, that read metrics, and that write for red
-// and for fire.
+// and for fire, and that watch drafts.
 var rightsCallers = []string{"", "public", "key", "red-reader", "red", "red-admin", "fire-reader", "fire", "fire-admin", "reader", "editor", "root",
-	"service-read", "service-metrics", "service-red", "service-fire"}
+	"service-read", "service-metrics", "service-red", "service-fire", "service-drafts"}
 
 // rightsElsewhere are the operations that need no token, or whose rights other tests check.
 var rightsElsewhere = map[string]string{
@@ -79,7 +79,7 @@ func TestRightsOfEveryOperation(t *testing.T) {
 	} else {
 		a.JSON(t, &key)
 	}
-	for name, scope := range map[string]auth.Scope{"read": auth.ScopeRead, "metrics": auth.ScopeMetrics, "red": serviceScope(s.RedCross), "fire": serviceScope(s.FireBrigade)} {
+	for name, scope := range map[string]auth.Scope{"read": auth.ScopeRead, "metrics": auth.ScopeMetrics, "drafts": auth.ScopeDrafts, "red": serviceScope(s.RedCross), "fire": serviceScope(s.FireBrigade)} {
 		_, text, err := s.Auth.CreateServiceToken(t.Context(), actor, name, "", scope, s.Now())
 		if err != nil {
 			t.Fatal(err)
@@ -121,10 +121,10 @@ func TestRightsOfEveryOperation(t *testing.T) {
 		}
 	}
 	head := fmt.Sprintf("%-62s %-11s", "operation", "object")
-	for _, name := range []string{"-", "pub", "key", "rR", "rE", "rA", "fR", "fE", "fA", "nR", "nE", "nA", "sr", "sm", "sw", "sv"} {
+	for _, name := range []string{"-", "pub", "key", "rR", "rE", "rA", "fR", "fE", "fA", "nR", "nE", "nA", "sr", "sm", "sw", "sv", "sd"} {
 		head += fmt.Sprintf(" %3s", name)
 	}
-	text := "# Status by caller: - nobody, pub nobody where the server is public, key a read key; reader (R), editor (E) and admin (A) of red (r), the owner, of fire (f), of none (n); services that read (sr), read metrics (sm), write for red (sw) and for fire (sv).\n" + head + "\n" + got.String()
+	text := "# Status by caller: - nobody, pub nobody where the server is public, key a read key; reader (R), editor (E) and admin (A) of red (r), the owner, of fire (f), of none (n); services that read (sr), read metrics (sm), write for red (sw) and for fire (sv), watch drafts (sd).\n" + head + "\n" + got.String()
 	if os.Getenv("RIGHTS_WRITE") != "" {
 		if err := os.WriteFile(table, []byte(text), 0o644); err != nil {
 			t.Fatal(err)

@@ -99,6 +99,7 @@ type DraftCount struct {
 	OrgID  int64
 	Author string
 	N      int64
+	Oldest hazard.Instant // when the oldest was written
 }
 
 // CountBy counts the drafts that can be decided, by organization and author.
@@ -106,7 +107,7 @@ func (s *Drafts) CountBy(ctx context.Context, now hazard.Instant) ([]DraftCount,
 	rows, err := s.readQ.CountWaitingDraftsBy(ctx, int64(now))
 	list := make([]DraftCount, len(rows))
 	for i, r := range rows {
-		list[i] = DraftCount{OrgID: r.OrgID, Author: r.Author, N: r.N}
+		list[i] = DraftCount{OrgID: r.OrgID, Author: r.Author, N: r.N, Oldest: hazard.Instant(r.OldestMs)}
 	}
 	return list, storeError(err)
 }

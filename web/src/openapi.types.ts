@@ -2408,7 +2408,7 @@ export interface paths {
         };
         /**
          * How many drafts wait
-         * @description For a badge. Takes the role editor.
+         * @description For a badge, or a display on a wall. Takes the role editor, or the token of a service with the scope `drafts`, which hears of the drafts of all organizations and may read nothing else.
          */
         readonly get: operations["countDrafts"];
         readonly put?: never;
@@ -14473,6 +14473,11 @@ export interface operations {
                         readonly to_decide: number;
                         /** @description Your own drafts that wait for somebody else. */
                         readonly mine: number;
+                        /**
+                         * Format: date-time
+                         * @description When the oldest of those to decide was written. Not there when there is none.
+                         */
+                        readonly oldest?: string;
                     };
                 };
             };

@@ -36,6 +36,9 @@ func (a *Router) Guarded(h Protected) http.Handler { return a.guarded(h, reading
 // that write for it.
 func (a *Router) Members(pattern string, h Protected) { a.Handle(pattern, a.guarded(h, writing)) }
 
+// Counted registers a count for people with an account, and for the services that watch drafts.
+func (a *Router) Counted(pattern string, h Protected) { a.Handle(pattern, a.guarded(h, watching)) }
+
 // use classifies an operation for service tokens, which may not use the operations meant for
 // people.
 type use int
@@ -44,13 +47,14 @@ const (
 	forPeople use = iota
 	reading
 	writing
+	watching
 )
 
 // inScope refuses a service token whose scope lacks the operation. The answer is the same as for an
 // invalid token, as the base interface demands.
 func inScope(who *auth.Caller, u use) error {
 	_, writes := who.Scope.Org()
-	if who.Scope == "" || u == reading && (writes || who.Scope == auth.ScopeRead) || u == writing && writes {
+	if who.Scope == "" || u == reading && (writes || who.Scope == auth.ScopeRead) || u == writing && writes || u == watching && who.Scope == auth.ScopeDrafts {
 		return nil
 	}
 	return auth.ErrInvalidToken

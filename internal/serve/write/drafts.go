@@ -163,12 +163,17 @@ func draftPlace(text string) (p store.DraftPlace, err error) {
 
 // draftCount is how many drafts wait.
 type draftCount struct {
-	ToDecide int64 `json:"to_decide"` // that the caller may decide about
-	Mine     int64 `json:"mine"`      // that the caller wrote
+	ToDecide int64  `json:"to_decide"`       // that the caller may decide about; for a service that watches drafts, all
+	Mine     int64  `json:"mine"`            // that the caller wrote
+	Oldest   string `json:"oldest,omitzero"` // when the oldest of those to decide was written
 }
 
 func (a *Handlers) countDrafts(r *http.Request, who *auth.Caller) (n draftCount, err error) {
-	n.ToDecide, n.Mine, err = a.Edit.CountDrafts(r.Context(), a.author(r, who), a.Now())
+	counts, err := a.Edit.CountDrafts(r.Context(), a.author(r, who), a.Now())
+	n = draftCount{ToDecide: counts.ToDecide, Mine: counts.Mine}
+	if counts.ToDecide > 0 {
+		n.Oldest = counts.Oldest.String()
+	}
 	return n, err
 }
 

@@ -38,7 +38,7 @@ func (a *Handlers) Routes() {
 	a.Private("GET /joins", a.joins)
 	a.writes("POST /joins/{join}", a.judge)
 	a.Private("GET /drafts", a.drafts)
-	a.Private("GET /drafts/count", route.JSON(a.countDrafts))
+	a.Counted("GET /drafts/count", route.JSON(a.countDrafts))
 	a.Private("GET /drafts/{draft}", route.JSON(a.draft))
 	a.Private("POST /drafts/{draft}/approve", a.approveDraft)
 	a.Private("POST /drafts/{draft}/refuse", a.refuseDraft)

@@ -19,7 +19,7 @@ SELECT * FROM drafts WHERE state = 'waiting' AND expires_ms > sqlc.arg(now_ms) A
 ORDER BY created_ms DESC, id DESC LIMIT sqlc.arg(max_rows);
 
 -- name: CountWaitingDraftsBy :many
-SELECT org_id, author, count(*) AS n FROM drafts WHERE state = 'waiting' AND expires_ms > sqlc.arg(now_ms) GROUP BY org_id, author;
+SELECT org_id, author, count(*) AS n, CAST(min(created_ms) AS bigint) AS oldest_ms FROM drafts WHERE state = 'waiting' AND expires_ms > sqlc.arg(now_ms) GROUP BY org_id, author;
 
 -- name: MarkDraft :execrows
 -- No row: it was marked before.

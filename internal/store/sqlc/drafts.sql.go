@@ -79,13 +79,14 @@ func (q *Queries) CountWaitingDrafts(ctx context.Context, nowMs int64) (int64, e
 }
 
 const countWaitingDraftsBy = `-- name: CountWaitingDraftsBy :many
-SELECT org_id, author, count(*) AS n FROM drafts WHERE state = 'waiting' AND expires_ms > $1 GROUP BY org_id, author
+SELECT org_id, author, count(*) AS n, CAST(min(created_ms) AS bigint) AS oldest_ms FROM drafts WHERE state = 'waiting' AND expires_ms > $1 GROUP BY org_id, author
 `
 
 type CountWaitingDraftsByRow struct {
-	OrgID  int64
-	Author string
-	N      int64
+	OrgID    int64
+	Author   string
+	N        int64
+	OldestMs int64
 }
 
 func (q *Queries) CountWaitingDraftsBy(ctx context.Context, nowMs int64) ([]CountWaitingDraftsByRow, error) {
@@ -97,7 +98,12 @@ func (q *Queries) CountWaitingDraftsBy(ctx context.Context, nowMs int64) ([]Coun
 	items := []CountWaitingDraftsByRow{}
 	for rows.Next() {
 		var i CountWaitingDraftsByRow
-		if err := rows.Scan(&i.OrgID, &i.Author, &i.N); err != nil {
+		if err := rows.Scan(
+			&i.OrgID,
+			&i.Author,
+			&i.N,
+			&i.OldestMs,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
