@@ -30,6 +30,11 @@ test("a picture is of the widget's area and filter, and another one after each c
 });
 
 test("a wall sounds only when its address says so", () => {
-  expect(readSettings("?kiosk=1", ["en"])).toMatchObject({ kiosk: true, sound: false });
-  expect(readSettings("?kiosk=1&sound=1", ["en"])).toMatchObject({ kiosk: true, sound: true });
+  expect(readSettings("?kiosk=1", "", ["en"])).toMatchObject({ kiosk: true, sound: false });
+  expect(readSettings("?kiosk=1&sound=1", "", ["en"])).toMatchObject({ kiosk: true, sound: true });
+});
+
+test("a wall tells of drafts only with a token, behind the #", () => {
+  expect(readSettings("?kiosk=1&drafts=hzs_a", "", ["en"]).watches).toBeUndefined();
+  expect(readSettings("?kiosk=1", "#drafts=hzs_a", ["en"]).watches).toBe("hzs_a");
 });

@@ -21,7 +21,7 @@ const TURN = 12_000;
 const MOST_ON_WALL = 6;
 
 const base = new URL(".", location.href).href;
-const settings = readSettings(location.search, navigator.languages);
+const settings = readSettings(location.search, location.hash, navigator.languages);
 const { language } = settings;
 const { names, embed: words } = (await load[language.id]!.embed()).default;
 const root = document.getElementById("widget")!;
@@ -49,8 +49,10 @@ interface State {
   /** The word of Hazardd-Coverage. */
   covered: string;
   failed: boolean;
+  /** Drafts that wait for a second person, where the address has the right to know of them; undefined: it was not read. */
+  waiting: { readonly to_decide: number; readonly oldest?: string } | undefined;
 }
-const state: State = { hazards: [], change: 0, late: [], readAt: undefined, skew: 0, trust: "unknown", covered: "", failed: false };
+const state: State = { hazards: [], change: 0, late: [], readAt: undefined, skew: 0, trust: "unknown", covered: "", failed: false, waiting: undefined };
 let tag = "";
 
 function make<K extends keyof HTMLElementTagNameMap>(name: K, attributes: Readonly<Record<string, string>> = {}, ...children: (Node | string)[]): HTMLElementTagNameMap[K] {
@@ -93,10 +95,14 @@ function map(of: Summary | undefined): HTMLElement {
 
 let silent = false;
 
-/** Sounds when the server or a source falls silent, once until it speaks again. */
+let waited = 0;
+
+/** Sounds when the server or a source falls silent, once until it speaks again, and when more waits for a second person. */
 function alarm(now: boolean): void {
-  if (now && !silent && settings.kiosk && settings.sound) sound();
+  const waits = state.waiting?.to_decide ?? waited;
+  if ((now && !silent || waits > waited) && settings.kiosk && settings.sound) sound();
   silent = now;
+  waited = waits;
 }
 
 /** How many there are of each level. */
@@ -128,6 +134,11 @@ function draw(): void {
   }
   alarm(stale || state.late.length > 0);
   if (state.late.length > 0) notes.at(-1)?.append(` (${state.late.join(", ")})`);
+  if (settings.watches && state.readAt !== undefined) {
+    const { waiting } = state;
+    if (!waiting) alert(words.waitsUnknown);
+    else if (waiting.oldest) alert(words.waits({ n: waiting.to_decide, time: day.format(Date.parse(waiting.oldest)) }));
+  }
   const most = settings.kiosk ? MOST_ON_WALL : MOST;
   const more = active.length - most;
   const list = make("ol", {}, ...active.slice(0, most).map(row));
@@ -154,7 +165,23 @@ function draw(): void {
   if (focused) [...root.querySelectorAll("a")].find((a) => a.href === focused)?.focus({ preventScroll: true });
 }
 
+/** Drafts are counted for the holder of a token, not for that of a key in the address. */
+async function readWaiting(token: string): Promise<void> {
+  try {
+    const answer = await fetch(`${base.replace(/key\/[^/]+\/$/, "")}drafts/count`, {
+      cache: "no-store",
+      credentials: "omit",
+      headers: { Authorization: `Bearer ${token}` },
+      signal: AbortSignal.timeout(ANSWER),
+    });
+    state.waiting = answer.ok ? ((await answer.json()) as State["waiting"]) : undefined;
+  } catch {
+    state.waiting = undefined;
+  }
+}
+
 async function read(): Promise<void> {
+  if (settings.watches) await readWaiting(settings.watches);
   try {
     const query = new URLSearchParams(settings.query);
     query.set("lang", language.id);

@@ -15,11 +15,13 @@ export interface Settings {
   /** A wall sounds when it begins not to know what is new. */
   readonly sound: boolean;
   readonly theme: "light" | "dark" | undefined;
+  /** The token of a service that watches drafts: a wall tells of those that wait. It stands behind the #, which is sent to nobody. */
+  readonly watches: string | undefined;
   /** What is wrong with the address, for its author. */
   readonly fault: string;
 }
 
-export function readSettings(search: string, preferred: readonly string[]): Settings {
+export function readSettings(search: string, hash: string, preferred: readonly string[]): Settings {
   const p = new URLSearchParams(search);
   const asked = p.get("lang") ?? "";
   const language = best(languages, asked ? [asked] : preferred);
@@ -44,6 +46,7 @@ export function readSettings(search: string, preferred: readonly string[]): Sett
     title: (p.get("title") ?? "").slice(0, 100),
     kiosk: p.get("kiosk") === "1",
     sound: p.get("sound") === "1",
+    watches: new URLSearchParams(hash.slice(1)).get("drafts") ?? undefined,
     theme: theme === "light" || theme === "dark" ? theme : undefined,
     fault,
   };
