@@ -6,6 +6,7 @@ import { number, text } from "../words";
 import { usePage } from "./context";
 import { forMembers } from "./later";
 import { IconButton, SeverityMark, Symbol } from "./parts";
+import "./legend.css";
 
 const LayerChoice = forMembers(async () => (await import("./layers")).LayerChoice);
 const AssetChoice = forMembers(async () => (await import("./assets")).AssetChoice);

@@ -7,6 +7,7 @@ import { fromInput, inputTime, local, utc } from "../time";
 import { usePage } from "./context";
 import { Icon, IconButton } from "./parts";
 import { Since } from "./since";
+import "./timebar.css";
 
 const spans = { day: 86_400_000, week: 604_800_000, month: 2_592_000_000 };
 const STEPS = 288; // slider steps of five minutes in a day
