@@ -48,6 +48,9 @@ const KEPT = 200;
 /** Hazards that the surface of a search for words can name. */
 const NAMED = 150;
 
+/** MapLibre checks each part that is added against the whole style, which it writes out for that each time. */
+export const UNCHECKED = { validate: false };
+
 const PROTOCOL = "hazards";
 /** The sources: of what is real, and of drills. */
 const REAL = "surface";
@@ -131,7 +134,7 @@ export class Surface {
   install(map: MapLibre, theme: Theme, before: string | undefined): void {
     this.#map = map;
     for (const source of [REAL, DRILLS]) map.addSource(source, { type: "vector", tiles: [this.#address(this.#queries[source] ?? "")], minzoom: 0, maxzoom: DEEPEST });
-    for (const layer of layersOf(theme)) map.addLayer(layer, before);
+    for (const layer of layersOf(theme)) map.style.addLayer(layer, before, UNCHECKED);
     this.#aim(true);
   }
 
@@ -195,7 +198,7 @@ export class Surface {
       if (query !== undefined && (anew || query !== this.#queries[source])) (this.#map!.getSource(source) as VectorTileSource).setTiles([this.#address(query)]);
       this.#queries[source] = query;
       if (anew || hidden !== (query === undefined)) {
-        for (const l of this.#map!.getStyle().layers) if ("source" in l && l.source === source) this.#map!.setLayoutProperty(l.id, "visibility", query === undefined ? "none" : "visible");
+        for (const l of this.#map!.getStyle().layers) if ("source" in l && l.source === source) this.#map!.setLayoutProperty(l.id, "visibility", query === undefined ? "none" : "visible", UNCHECKED);
       }
     }
   }

@@ -17,7 +17,7 @@ import type { Area } from "./areas";
 import { place, type Placed, type Spot } from "./crowd";
 import { Images, SYMBOL } from "./images";
 import { workerAddress } from "./library";
-import { DEEPEST, FOUND, Surface } from "./surface";
+import { DEEPEST, FOUND, Surface, UNCHECKED } from "./surface";
 
 maplibregl.setWorkerUrl(workerAddress);
 registerBasemap(maplibregl);
@@ -297,7 +297,7 @@ export class MapView {
     this.#selected = selected?.hazard_ID ?? -1;
     if (!this.#ready) return;
     this.#ringed();
-    for (const layer of SELECTED) this.map.setFilter(layer, ["==", ["get", "id"], this.#selected]);
+    for (const layer of SELECTED) this.map.setFilter(layer, ["==", ["get", "id"], this.#selected], UNCHECKED);
   }
 
   /** Rings what is selected, pointed at or new, in the size of its symbol. */
@@ -555,17 +555,18 @@ export class MapView {
     const map = this.map;
     const firstLabel = map.getStyle().layers.find((l) => l.type === "symbol")?.id;
     this.#surface.install(map, this.#theme, firstLabel);
-    for (const source of HAZARD_SOURCES) map.addSource(source, { type: "geojson", data: empty });
-    map.addSource("areas", { type: "geojson", data: { type: "FeatureCollection", features: [...this.#areas.values()] }, tolerance: 0.5 });
-    map.addSource("focus", { type: "geojson", data: empty });
-    map.addSource("fresh", { type: "geojson", data: empty });
-    map.addSource("gaps", { type: "geojson", data: { type: "FeatureCollection", features: [...this.#gapsShown] }, tolerance: 0.5 });
-    map.addSource("me", { type: "geojson", data: { type: "FeatureCollection", features: [...this.#me] } });
-    map.addSource("draft", { type: "geojson", data: this.#draft });
+    const source = (id: string, data: FeatureCollection, tolerance = 0.375) => map.style.addSource(id, { type: "geojson", data, tolerance }, UNCHECKED);
+    for (const id of HAZARD_SOURCES) source(id, empty);
+    source("areas", { type: "FeatureCollection", features: [...this.#areas.values()] }, 0.5);
+    source("focus", empty);
+    source("fresh", empty);
+    source("gaps", { type: "FeatureCollection", features: [...this.#gapsShown] }, 0.5);
+    source("me", { type: "FeatureCollection", features: [...this.#me] });
+    source("draft", this.#draft);
 
     const dark = this.#theme === "dark";
     const polygon: FilterSpecification = ["==", ["geometry-type"], "Polygon"];
-    const add = (layer: LayerSpecification, before?: string) => map.addLayer(layer, before);
+    const add = (layer: LayerSpecification, before?: string) => map.style.addLayer(layer, before, UNCHECKED);
 
     const mark = dark ? "#ffffff" : "#0b2f57";
     add({ id: "gaps", type: "fill", source: "gaps", paint: { "fill-pattern": `gap|${this.#theme}`, "fill-opacity": 0.8 } }, "surface-fill-ADVISORY");

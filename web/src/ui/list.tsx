@@ -12,7 +12,8 @@ import { orders, type Order } from "../url";
 import { usePage } from "./context";
 import { Ago, Badge, DrillTag, kindOf, Symbol } from "./parts";
 
-/** Rows that are made at once: thousands would be slow, and nobody reads them. */
+/** Rows that are made at first, more than a screen shows: the map waits for them; and at once when more are wanted: thousands would be slow, and nobody reads them. */
+const FIRST = 14;
 const PAGE = 60;
 /** Rows on paper. */
 const PRINTED = 300;
@@ -25,12 +26,12 @@ export function List() {
   const selected = store.selected.value;
   const hovered = store.hovered.value;
   const fresh = store.fresh.value;
-  const [limit, setLimit] = useState(PAGE);
+  const [limit, setLimit] = useState(FIRST);
   const [cursor, setCursor] = useState<number | undefined>(undefined);
   const root = useRef<HTMLUListElement>(null);
   const end = useRef<HTMLButtonElement>(null);
   const f = store.filter.value;
-  useEffect(() => setLimit(PAGE), [f, store.everywhere.value]);
+  useEffect(() => setLimit(FIRST), [f, store.everywhere.value]);
   useEffect(() => {
     if (!end.current) return;
     const seen = new IntersectionObserver((entries) => entries.some((e) => e.isIntersecting) && setLimit((n) => n + PAGE), { rootMargin: "300px" });
@@ -113,7 +114,7 @@ function First() {
   if (!first?.length) return null;
   return (
     <ul class="list list-first" aria-label={text.list.title}>
-      {first.filter((s) => s.category !== "EXERCISE").map((s) => {
+      {first.filter((s) => s.category !== "EXERCISE").slice(0, FIRST).map((s) => {
         const h = { type_ID: s.type, category_ID: s.category, severity_ID: s.severity };
         return (
           <li key={s.hazard_ID}>
