@@ -304,10 +304,10 @@ function Facts({ h, said }: { h: Hazard; said: boolean }) {
 
 /** When it ends, or is expected to. */
 export function Until({ h }: { h: Hazard }) {
-  const { store, printing } = usePage();
+  const { store, printing, summaries } = usePage();
   const m = moments(h);
-  // An earthquake is past: its end is that of its display.
-  if (!(m.end > m.start) || h.type_ID === "EARTHQUAKE") return null;
+  // An earthquake is past: its end is that of its display. Nor is an end told that only the service has set: the headline says "until further notice".
+  if (!(m.end > m.start) || h.type_ID === "EARTHQUAKE" || summaries.of(h)?.ends === null) return null;
   const when = printing.value ? local(m.end, undefined, zoneOf(h)) : relative(m.end, store.around.value);
   return <span>{(m.over < Infinity ? text.list.ends : text.list.expected)({ when })}</span>;
 }
