@@ -266,7 +266,7 @@ func (s *Service) openView(ctx context.Context) (err error) {
 
 // openTelling prepares webhooks and messages to subscribers.
 func (s *Service) openTelling(ctx context.Context) (err error) {
-	s.webhooks = webhook.New(webhook.Config{Store: s.Store, Tail: s.tail, Standing: s.Auth.Standing, ParseFilter: s.parseFilter, Languages: s.cfg.Languages, Targets: outbound.Targets{Allow: s.cfg.WebhookAllow},
+	s.webhooks = webhook.New(webhook.Config{Store: s.Store, Tail: s.tail, Standing: s.Auth.Standing, ParseFilter: s.parseFilter, Authority: s.authorityOf, Languages: s.cfg.Languages, Targets: outbound.Targets{Allow: s.cfg.WebhookAllow},
 		BaseURL: s.cfg.PublicURL, Version: s.cfg.Version, Now: s.cfg.Clock.Now, Logger: s.cfg.Logger})
 	if s.channels, err = openChannels(&s.cfg, s.Store); err != nil {
 		return err

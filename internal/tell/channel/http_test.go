@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"bytes"
 	"context"
 	"crypto/x509"
 	"encoding/base64"
@@ -10,6 +11,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/mail"
 	"net/netip"
 	"net/url"
 	"os"
@@ -182,6 +184,46 @@ func TestEachReadyTemplateSpeaksTheLanguageOfItsService(t *testing.T) {
 			}
 			c.check(t, s.got[0], s.bodies[0])
 		})
+	}
+}
+
+// Each channel says who warns: the organization, and not the login of its editor (finding P8).
+func TestEachChannelSaysWhoWarns(t *testing.T) {
+	n := warning(func(n *message.Notice, h *hazard.Hazard) {
+		n.Items[0].Authority = "Red Cross of Skagit"
+		h.Source, h.Creator, h.Texts = "", "ann.login", nil
+	})
+	said := map[string]string{}
+	s := newShop(t)
+	for name, c := range services {
+		if err := s.all(t).Send(t.Context(), Address{Kind: HTTP, Template: name, To: s.at(c.to)}, n); err != nil {
+			t.Fatal(err)
+		}
+		said[name] = s.bodies[len(s.bodies)-1]
+	}
+	b := newBrowser(t)
+	if err := b.push(t).Send(t.Context(), Address{Kind: WebPush, To: b.subscription()}, n); err != nil {
+		t.Fatal(err)
+	}
+	said["webpush"] = b.decrypt(b.bodies[0])
+	p := newPost(t, "")
+	if err := p.mail(t, "smtp://hazards@localhost").Send(t.Context(), reader, n); err != nil {
+		t.Fatal(err)
+	}
+	msg, err := mail.ReadMessage(bytes.NewReader(p.mails[0].raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, text := range parts(t, msg.Header.Get("Content-Type"), "", msg.Body) {
+		said["email, "+kind] = text
+	}
+	for name, text := range said {
+		if name == "twilio" { // a form
+			text = strings.ReplaceAll(text, "+", " ")
+		}
+		if !strings.Contains(text, "Red Cross of Skagit") || strings.Contains(text, "ann.login") {
+			t.Errorf("%s: %s", name, text)
+		}
 	}
 }
 

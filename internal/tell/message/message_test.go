@@ -56,6 +56,25 @@ func TestAMessageSaysWhatWhereHowBadWhoAndWhatToDo(t *testing.T) {
 	}
 }
 
+// Every form says who warns: the organization, and not the login of its editor (finding P8).
+func TestAMessageOfAnEditorSaysWhoWarns(t *testing.T) {
+	for _, kind := range []Kind{First, Changed, Ended, Withdrawn, Correction} {
+		n := flood(t, func(n *Notice, h *hazard.Hazard) {
+			n.Kind, n.Items[0].Authority = kind, "Red Cross of Skagit"
+			h.Source, h.Creator, h.Texts = "", "ann.login", nil
+		})
+		m, err := n.Mail()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for form, text := range map[string]string{"text": m.Text, "HTML": m.HTML, "SMS": n.Line(160), "chat": n.Line(300), "push": n.Push().Body, "template": n.View().Items[0].Authority} {
+			if !strings.Contains(text, "Red Cross of Skagit") || strings.Contains(text, "ann.login") {
+				t.Errorf("%s of kind %s: %s", form, kind, text)
+			}
+		}
+	}
+}
+
 func TestTheSubjectSaysWhyItComes(t *testing.T) {
 	for want, change := range map[string]func(*Notice, *hazard.Hazard){
 		"Flood warning until Sunday 00:00 for Skagit River, Washington · 12 km from Home":         nil,

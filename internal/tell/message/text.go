@@ -83,8 +83,9 @@ func (w *letter) text() string {
 }
 
 // Line returns the message on one line of at most limit characters, as in an SMS: the headline's
-// first sentence, the link, and between them what there is room for: the reader's place, the second
-// sentence, changes, the instruction. A link that does not fit beside the first sentence is left out.
+// first sentence, who warns if that is an editor's organization, the link, and between them what there is
+// room for: the reader's place, the second sentence, changes, the instruction. A link that does not fit
+// beside the first sentence is left out.
 func (n *Notice) Line(limit int) string {
 	w := n.write()
 	parts := []string{w.first + w.place()}
@@ -111,6 +112,9 @@ func (n *Notice) Line(limit int) string {
 	} else {
 		link = ""
 	}
+	if len(w.items) == 1 && w.items[0].Edited {
+		parts[0] = cut(parts[0], max(room/2, room-utf8.RuneCountInString(". "+w.items[0].By+"…")))
+	}
 	text := oneLine(strings.Join(parts, ". "))
 	text = cut(text, max(room, 1))
 	if link != "" {
@@ -122,8 +126,12 @@ func (n *Notice) Line(limit int) string {
 // oneLine returns a text on one line, with our own isolates.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// brief returns what short messages say about a hazard besides the first sentence of its headline.
+// brief returns what short messages say about a hazard besides the first sentence of its headline. Of an
+// editor's hazard they say first who warns.
 func (w *letter) brief(e *entry) (parts []string) {
+	if e.Edited && e.By != "" {
+		parts = append(parts, e.By)
+	}
 	if e.headline.Second != "" {
 		parts = append(parts, w.apart(e.headline.Second))
 	}
@@ -240,6 +248,7 @@ type ViewItem struct {
 	Start, End                                                   string // RFC 3339, UTC
 	Changes                                                      []string
 	Instruction, Link, Source                                    string
+	Authority                                                    string // who reports it
 }
 
 // View returns the message for templates.
@@ -263,7 +272,7 @@ func (n *Notice) View() View {
 		e, h := &w.items[i], &n.Items[i].Hazard
 		v.Items = append(v.Items, ViewItem{Headline: e.Headline, UUID: h.UUID.String(), Name: e.Title, Type: string(h.Type), TypeName: w.l.NameOf("type", string(h.Type)), Severity: h.Severity.String(),
 			SeverityName: e.Level, Category: string(h.Category), Status: string(h.Status), Where: e.Where, Lon: h.Longitude, Lat: h.Latitude, Start: h.Start.Time().Format(time.RFC3339),
-			End: h.End.Time().Format(time.RFC3339), Changes: e.Changes, Instruction: strings.Join(e.ToDo, "\n\n"), Link: e.Link, Source: h.Source})
+			End: h.End.Time().Format(time.RFC3339), Changes: e.Changes, Instruction: strings.Join(e.ToDo, "\n\n"), Link: e.Link, Source: h.Source, Authority: e.By})
 		if len(w.items) == 1 && n.Kind != Confirm {
 			v.Link = e.Link
 		}

@@ -65,6 +65,8 @@ type entry struct {
 	Said                 []string // paragraphs of the authority's description
 	Lang, Dir            string   // of the authority's words; Lang is empty if it is not known
 	Link, Where, Until   string
+	By                   string // who reports it
+	Edited               bool   // by an editor
 	Picture              func(width int) ([]byte, error)
 	PictureAlt           string
 	Heading, ToDoHeading string
@@ -388,7 +390,8 @@ func (w *letter) facts(e *entry, it *Item, h *hazard.Hazard, over bool) {
 	if t := h.Says(); t != nil && authority == "" {
 		authority = t.Sender
 	}
-	add(w.page("reportedBy"), w.quote(cmp.Or(authority, h.Source), maxName))
+	e.By, e.Edited = w.quote(cmp.Or(authority, h.Source), maxName), h.Source == ""
+	add(w.page("reportedBy"), e.By)
 	switch {
 	case over:
 		end := h.End

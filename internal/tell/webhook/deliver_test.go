@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/net/outbound"
@@ -580,6 +581,27 @@ func TestPeopleAreToldInOneLine(t *testing.T) {
 	})
 }
 
+// A line for people says who warns: the organization, and not the login of its editor (finding P8).
+func TestALineForPeopleSaysWhoWarns(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.svc.Authority = func(*hazard.Hazard) string { return "Red Cross" }
+		for _, format := range []string{"text", "slack"} {
+			b.hook("ann", fmt.Sprintf(`"url":"https://%s.example/hook","format":%q`, format, format))
+		}
+		stop := b.run(b.svc)
+		defer stop()
+		settle()
+		b.save(0, func(h *hazard.Hazard) { h.Creator = "ann.login" })
+		settle()
+		for _, format := range []string{"text", "slack"} {
+			posts := b.net.to(format + ".example")
+			if len(posts) != 1 || !strings.Contains(string(posts[0].body), ". Red Cross.") || strings.Contains(string(posts[0].body), "ann.login") {
+				t.Errorf("%s: %+v", format, posts)
+			}
+		}
+	})
+}
+
 func TestTwoSecretsAreValidForADay(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		h := b.hook("ann", `"url":"https://a.example/hook"`)
@@ -727,38 +749,65 @@ func TestAReceiverMaySayWhenItIsBack(t *testing.T) {
 	})
 }
 
-// The kind of a late message follows from the state that it carries (finding P12).
+// The kind of a late message follows from the state that it carries, whether what ended the hazard meanwhile
+// was undone or not (finding P12).
 func TestALateMessageSaysNoEndOfWhatIsActive(t *testing.T) {
-	bubble(t, func(t *testing.T, b *bed) {
-		all := b.hook("ann", `"url":"https://a.example/hook"`)
-		ends := b.hook("ann", `"url":"https://b.example/hook","events":["hazard.expired"]`)
-		stop := b.run(b.svc)
-		defer stop()
-		h := b.flood()
-		settle()
-		patch := func(status string) {
-			t.Helper()
-			for _, id := range []string{all.ID, ends.ID} {
-				if _, err := b.svc.Patch(t.Context(), b.author("ann"), id, []byte(`{"status":"`+status+`"}`), now()); err != nil {
-					t.Fatal(err)
+	merged := func(into *hazard.Hazard) func(h *hazard.Hazard) {
+		return func(h *hazard.Hazard) {
+			h.Status, h.Reason, h.Successor, h.End = hazard.Expired, hazard.EndMerged, into.UUID, now()
+		}
+	}
+	again := func(h *hazard.Hazard) { h.Status, h.Reason, h.Successor, h.End = hazard.Active, "", uuid.Nil, 0 }
+	for name, c := range map[string]struct {
+		do     func(b *bed, h, other *hazard.Hazard)
+		kind   string
+		status hazard.Status
+	}{
+		"ended and undone":  {func(b *bed, h, _ *hazard.Hazard) { b.save(h.ID, over); b.save(h.ID, again) }, "hazard.updated", hazard.Active},
+		"merged and undone": {func(b *bed, h, other *hazard.Hazard) { b.save(h.ID, merged(other)); b.save(h.ID, again) }, "hazard.updated", hazard.Active},
+		"ended, undone and merged": {func(b *bed, h, other *hazard.Hazard) {
+			b.save(h.ID, over)
+			b.save(h.ID, again)
+			b.save(h.ID, merged(other))
+		}, "hazard.merged", hazard.Expired},
+		"merged, undone and changed": {func(b *bed, h, other *hazard.Hazard) {
+			b.save(h.ID, merged(other))
+			b.save(h.ID, again)
+			b.save(h.ID, severity(hazard.Warning))
+		}, "hazard.updated", hazard.Active},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, b *bed) {
+				all := b.hook("ann", `"url":"https://a.example/hook"`)
+				ends := b.hook("ann", `"url":"https://b.example/hook","events":["hazard.expired"]`)
+				stop := b.run(b.svc)
+				defer stop()
+				h, other := b.flood(), b.flood()
+				settle()
+				patch := func(status string) {
+					t.Helper()
+					for _, id := range []string{all.ID, ends.ID} {
+						if _, err := b.svc.Patch(t.Context(), b.author("ann"), id, []byte(`{"status":"`+status+`"}`), now()); err != nil {
+							t.Fatal(err)
+						}
+					}
+					settle()
 				}
-			}
-			settle()
-		}
-		patch("paused")
-		b.save(h.ID, over)
-		b.save(h.ID, func(h *hazard.Hazard) { h.Status, h.Reason = hazard.Active, "" }) // the end is undone
-		time.Sleep(time.Hour)
-		patch("active")
-		posts := b.net.to("a.example")
-		if len(posts) != 2 {
-			t.Fatalf("%d messages, want the new hazard, and its state after the pause", len(posts))
-		}
-		if typ, c := posts[1].standard(t); typ != "hazard.updated" || !c.Late || c.Hazard.Status != "A" {
-			t.Errorf("%s", posts[1].body)
-		}
-		if posts := b.net.to("b.example"); len(posts) != 0 {
-			t.Errorf("who asked for ends alone heard %s", posts[0].body)
-		}
-	})
+				patch("paused")
+				c.do(b, h, other)
+				time.Sleep(time.Hour)
+				patch("active")
+				posts := b.net.to("a.example")
+				if len(posts) != 3 {
+					t.Fatalf("%d messages, want the two new hazards, and the state after the pause", len(posts))
+				}
+				if typ, m := posts[2].standard(t); typ != c.kind || !m.Late || m.Hazard.Status != string(c.status) {
+					t.Errorf("%s", posts[2].body)
+				}
+				if posts := b.net.to("b.example"); len(posts) != 0 {
+					t.Errorf("who asked for ends by themselves alone heard %s", posts[0].body)
+				}
+			})
+		})
+	}
 }

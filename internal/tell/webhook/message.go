@@ -252,6 +252,9 @@ func (s *Service) chatLine(ctx context.Context, h *hook, c *hazard.Change, shown
 		return "", err
 	}
 	item := hazardmessage.Item{Hazard: *c.Hazard, Around: around, Anywhere: true, Link: s.BaseURL + "/h/" + c.Hazard.UUID.String()}
+	if s.Authority != nil {
+		item.Authority = s.Authority(c.Hazard)
+	}
 	n := hazardmessage.Notice{Kind: hazardmessage.Changed, At: c.At.Time(), Items: []hazardmessage.Item{item}}
 	switch {
 	case c.Hazard.Status == hazard.Expired:

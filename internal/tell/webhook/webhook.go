@@ -51,7 +51,9 @@ type Config struct {
 	// ParseFilter parses the parameters of a search; it returns nil if they match everything. The
 	// error is a *hazard.InvalidError.
 	ParseFilter func(params map[string]string) (Filter, error)
-	Targets     outbound.Targets
+	// Authority returns who reports a hazard, for people; may be nil.
+	Authority func(*hazard.Hazard) string
+	Targets   outbound.Targets
 	// Languages is the fallback after a webhook's own languages; if empty, texts are in the
 	// authority's language.
 	Languages lang.Wish
