@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/serve/route"
@@ -466,5 +468,26 @@ func TestWhatWasPublishedIsTakenBack(t *testing.T) {
 	end(other.UUID)
 	expect("ended while paused", append(first, "Alert Actual 0")...)
 	s.publish(org, plainProfile())
-	expect("after the pause", append(first, "Alert Actual 0", "Cancel Actual 1")...)
+	after := append(first, "Alert Actual 0", "Cancel Actual 1")
+	expect("after the pause", after...)
+
+	undone := s.hazard("red")
+	s.publish(org, plainProfile("paused", true))
+	end(undone.UUID)
+	over, err := s.Store.Hazards.ByUUID(t.Context(), uuid.MustParse(undone.UUID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := s.do("red", "POST", "/hazards/"+undone.UUID+"/undo", map[string]any{"change": over.Version}); a.Status != http.StatusOK {
+		t.Fatalf("undo: %d %s", a.Status, a.Body)
+	}
+	s.publish(org, plainProfile())
+	after = append(after, "Alert Actual 0")
+	if got := feed(); len(got) < len(after) || !slices.Equal(got[:len(after)], after) || slices.ContainsFunc(got[len(after):], func(l string) bool { return !strings.HasPrefix(l, "Update Actual") }) {
+		t.Errorf("ended and undone while paused: %q, want %q and at most updates", got, after)
+	}
+	end(undone.UUID)
+	if got := feed(); !strings.HasPrefix(got[len(got)-1], "Cancel Actual ") {
+		t.Errorf("ended after an undo while paused: %q, want a Cancel at last", got)
+	}
 }
