@@ -1,13 +1,20 @@
 package app_test
 
 import (
+	"errors"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/app"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
@@ -52,6 +59,62 @@ func TestAServerStartsWithoutAFolder(t *testing.T) {
 					t.Errorf("the folder is not used again: %v", err)
 				}
 			})
+		}
+	}
+}
+
+// lines is a log whose lines a test waits for.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) {
+	select {
+	case l <- string(line):
+	default: // nobody waits for so many
+	}
+	return len(line), nil
+}
+
+// A node that looks for product files where they are not says so at start: with a data folder of its own
+// beside a common database, its readers would get 404 (finding P9).
+func TestANodeThatDoesNotSeeProductFilesSaysSo(t *testing.T) {
+	test.Seconds(t)
+	data := t.TempDir()
+	t.Run("a node that keeps a file", func(t *testing.T) {
+		s := server.ServeEmpty(t, data)
+		f, err := s.Store.Files.Stage(t.Context(), strings.NewReader("a map"), 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Put(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Store.Write(t.Context(), s.Now(), store.Origin{}, func(tx *store.Tx) error {
+			h := &hazard.Hazard{UUID: uuid.New(), Name: "High water", Type: hazard.Flood, Severity: hazard.Watch, Category: hazard.Event, Status: hazard.Active, OrgID: hazard.NoOrg, Latitude: 47, Longitude: 12}
+			if err := errors.Join(f.Keep(tx), tx.SaveHazard(h, nil)); err != nil {
+				return err
+			}
+			return tx.SaveProduct(&hazard.Product{UUID: uuid.New(), HazardID: h.ID, Title: "Map", Type: hazard.FileProduct, File: &hazard.File{Name: "a.txt", Digest: f.Digest, Size: f.Size}})
+		})
+		if err = errors.Join(err, f.Drop()); err == nil {
+			_, err = s.Store.Files.Sweep(t.Context(), s.Now()) // which notes that it is used
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	if err := os.Rename(filepath.Join(data, "files"), filepath.Join(data, "elsewhere")); err != nil {
+		t.Fatal(err)
+	}
+	log := make(lines, 1000)
+	server.ServeEmpty(t, data, func(c *app.Config) { c.Logger = slog.New(slog.NewTextHandler(log, nil)) })
+	for deadline := time.After(time.Minute); ; {
+		select {
+		case line := <-log:
+			if strings.Contains(line, "product files are not where this node looks for them") && strings.Contains(line, "asked=1 unseen=1") {
+				return
+			}
+		case <-deadline:
+			t.Fatal("nothing was said in a minute")
 		}
 	}
 }
