@@ -17,6 +17,9 @@ import (
 // order, and more than any filter has.
 const Ways = 12
 
+// PostgresKind maps an error of PostgreSQL.
+var PostgresKind = postgresKind
+
 // SearchBy is Search in a given way.
 func (s *Store) SearchBy(ctx context.Context, q query.Query, orgs []int64, now hazard.Instant, way int) (*Page, error) {
 	return s.search(ctx, q, orgs, now, way)
