@@ -31,7 +31,7 @@ func settingGroups() []settingGroup {
 		{"accounts", "Logins", "oidc-issuer",
 			"oidc-client-id oidc-secret-file oidc-groups oidc-groups-claim oidc-name-claim oidc-audience oidc-scopes oidc-title oidc-life access-life refresh-life require-factor"},
 		{"editing", "Editors and CAP", "approve-warnings",
-			"approve-people cap-key cap-certificate"},
+			"approve-people cap-key cap-certificate wis2 wis2-password-file wis2-topic wis2-dataset"},
 		{"messages", "Messages to subscribers", "smtp smtp-from webpush",
 			"smtp-password-file webpush-key address-key channels channel-rate address-rate storm confirmations webhook-allow"},
 		{"limits", "Limits", "",

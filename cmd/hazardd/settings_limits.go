@@ -61,6 +61,10 @@ func (f *readerFlags) set(cfg *app.Config) {
 type editingFlags struct {
 	CAPKey          string    `name:"cap-key" type:"path" placeholder:"FILE" help:"Key that signs the CAP messages of publishing organizations: RSA, in PEM, mode 0600, the same on all nodes. Read at the start."`
 	CAPCertificate  string    `name:"cap-certificate" type:"path" placeholder:"FILE" help:"Certificate of that key in PEM, with its intermediates. Read at the start."`
+	WIS2            string    `name:"wis2" placeholder:"ADDRESS" help:"MQTT 5 broker for announcing published CAP messages on WIS2: mqtts://USER@HOST:PORT. Default: none."`
+	WIS2Password    string    `name:"wis2-password-file" type:"path" placeholder:"FILE" help:"File with the password of the user in --wis2, if the address has none."`
+	WIS2Topic       string    `name:"wis2-topic" placeholder:"TOPIC" help:"WIS2 topic of your centre, such as origin/a/wis2/ke-kmd/data/core/weather/advisories-warnings."`
+	WIS2Dataset     string    `name:"wis2-dataset" placeholder:"ID" help:"Identifier of your warnings in the WIS2 catalogue, such as urn:wmo:md:ke-kmd:cap-alerts."`
 	ApproveWarnings bool      `help:"Publish a WARNING of an editor only after a second editor approves it."`
 	ApprovePeople   int64     `default:"0" placeholder:"N" help:"Publish a hazard of an editor only after a second editor approves it, if it reaches at least this many people or subscribers; 0 means no such number."`
 	WebhookAllow    []network `placeholder:"RANGE" help:"Non-public addresses that webhooks and channels may reach, with http too and on every port."`
@@ -71,6 +75,7 @@ type editingFlags struct {
 
 func (f *editingFlags) set(cfg *app.Config) error {
 	cfg.CAPKey, cfg.CAPCertificate = f.CAPKey, f.CAPCertificate
+	cfg.WIS2 = app.WIS2{Broker: f.WIS2, Password: f.WIS2Password, Topic: f.WIS2Topic, Dataset: f.WIS2Dataset}
 	cfg.ApproveWarnings, cfg.ApprovePeople = f.ApproveWarnings, f.ApprovePeople
 	cfg.AddressKey, cfg.Storm, cfg.Confirmations = f.AddressKey, f.Storm, f.Confirmations
 	for _, n := range f.WebhookAllow {

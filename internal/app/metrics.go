@@ -12,6 +12,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/poll"
 	"github.com/hazardd/hazardd/internal/ingest/poll/delay"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tell/wis2"
 )
 
 // metrics returns the registry behind GET /metrics: the counters of all parts, and gauges that are
@@ -21,6 +22,9 @@ func (s *Service) metrics() *prometheus.Registry {
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), present{s})
 	for _, list := range [][]prometheus.Collector{s.Store.Metrics(), s.Auth.Metrics(), s.webhooks.Metrics(), s.notify.Metrics(), s.Evidence.Metrics(), s.pictures.Metrics()} {
 		r.MustRegister(list...)
+	}
+	if s.wis2 != nil {
+		r.MustRegister(s.wis2.Metrics()...)
 	}
 	return r
 }
@@ -55,7 +59,7 @@ var (
 	ready          = desc("ready", "1 if GET /readyz is 200, else 0.")
 	connections    = desc("connections", "Open connections.")
 	streams        = desc("streams", "Open event streams and waiting requests for GET /changes.")
-	leaseHeld      = desc("lease_held", "1 if this node holds the lease of this work: poll sources, deliver to webhooks, notify subscribers, count people, fetch pictures, sweep product files, prune, send the audit trail, sweep evidence.", "lease")
+	leaseHeld      = desc("lease_held", "1 if this node holds the lease of this work: poll sources, deliver to webhooks, notify subscribers, announce on WIS2, count people, fetch pictures, sweep product files, prune, send the audit trail, sweep evidence.", "lease")
 	webhooks       = desc("webhooks", "Webhooks by status.", "status")
 	subscriptions  = desc("subscriptions", "Subscriptions of all owners.")
 	subscribed     = desc("subscription_channels", "Channels of subscriptions by kind and status; on the node that notifies subscribers.", "channel", "status")
@@ -63,6 +67,7 @@ var (
 	draftsWaiting  = desc("drafts_waiting", "Drafts of editors that wait for a second person.")
 	draftOldest    = desc("draft_oldest_seconds", "Seconds since the oldest draft that waits for a second person was made; 0 if none waits.")
 	pending        = desc("webhook_deliveries_pending", "Deliveries to webhooks that wait for their first or next attempt.")
+	wis2Pending    = desc("wis2_notifications_pending", "Notifications on WIS2 that wait for their first or next attempt.")
 	sourceWarns    = desc("source_warns", "1 for each country for which a polled source warns; without a country for the world.", "source", "country")
 	sourceState    = desc("source_state", "1 for the present state of the source, 0 for others.", "source", "state")
 	sourceSame     = desc("source_unchanged_seconds", "Seconds since an answer of the source last differed from the one before; with several feeds, of the one that changed last. Absent before the first.", "source")
@@ -91,7 +96,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (present) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, diskRoom, dueSince, damagedHazards, damagedHeld, damagedRecords, missingKeys, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, subscriptions, subscribed, noticesWaiting, sourceWarns, sourceState,
+	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, diskRoom, dueSince, damagedHazards, damagedHeld, damagedRecords, missingKeys, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, wis2Pending, subscriptions, subscribed, noticesWaiting, sourceWarns, sourceState,
 		sourceAge, sourceSame, sourceFailures, sourcePush, sourcePushed, sourceDocs, sourceRecords, evidenceCount, evidenceSize, evidenceOldest, pictureCount, pictureSize, historyKept, auditSent, auditFailures, prunedRows, pruneFailures, backupAge, backupFailures, backupBytes, certificateEnd, reportDelay} {
 		to <- d
 	}
@@ -129,7 +134,7 @@ func (s present) Collect(to chan<- prometheus.Metric) {
 		gauge(activeHazards, float64(active[severity.Severity]), severity.ID)
 	}
 	leases := s.Store.Leases.Held(hazard.At(time.Now()))
-	for _, name := range []string{"poll", "webhooks", "notices", "exposure", "pictures", sweepLease, pruneLease, auditLease, evidenceLease} {
+	for _, name := range []string{"poll", "webhooks", "notices", wis2.Name, "exposure", "pictures", sweepLease, pruneLease, auditLease, evidenceLease} {
 		gauge(leaseHeld, one(leases[name]), name)
 	}
 	s.sourcesTo(to, gauge, now)
@@ -231,6 +236,11 @@ func (s present) askedTo(gauge func(*prometheus.Desc, float64, ...string)) {
 		gauge(webhooks, float64(n), string(status))
 	}
 	gauge(pending, float64(waiting))
+	if s.wis2 != nil {
+		if n, err := s.Store.Webhooks.Pending(ctx, wis2.Name); err == nil {
+			gauge(wis2Pending, float64(n))
+		}
+	}
 	if n, err := s.Store.Drafts.CountWaiting(ctx, s.Now()); err == nil {
 		gauge(draftsWaiting, float64(n))
 	}

@@ -56,6 +56,7 @@ import (
 	"github.com/hazardd/hazardd/internal/tell/publish"
 	"github.com/hazardd/hazardd/internal/tell/subscription"
 	"github.com/hazardd/hazardd/internal/tell/webhook"
+	"github.com/hazardd/hazardd/internal/tell/wis2"
 )
 
 // Service is a service that is ready to run.
@@ -87,6 +88,7 @@ type Service struct {
 // telling are the parts that tell people and programs.
 type telling struct {
 	webhooks *webhook.Service
+	wis2     *wis2.Service // nil: CAP messages are not announced
 	channels *channels
 	notify   *subscription.Service
 	signer   publish.Signer // signs CAP messages; nil leaves them unsigned
@@ -272,6 +274,9 @@ func (s *Service) openTelling(ctx context.Context) (err error) {
 		return err
 	}
 	if s.notify, err = s.newNotify(ctx); err != nil {
+		return err
+	}
+	if s.wis2, err = s.newWIS2(); err != nil {
 		return err
 	}
 	return s.checkKeys(ctx)
@@ -534,6 +539,9 @@ func (s *Service) run(ctx context.Context) error {
 	if !s.cfg.Reading {
 		looking = append(looking, s.pass, s.back)
 		working = append(working, s.webhooks.Run, s.notify.Run, s.poller.Run, s.sweep, s.sweepEvidence, s.prune, s.sendAudit, s.countPeople, s.fetchPictures)
+		if s.wis2 != nil {
+			working = append(working, s.wis2.Run)
+		}
 	}
 	for _, part := range looking {
 		run(func() error { return part(store.Patient(serving)) })

@@ -72,6 +72,7 @@ type Settings struct {
 	// CAPKey and CAPCertificate are the files of the key and certificate that sign the CAP messages
 	// of publishing organizations. If empty, the messages are unsigned.
 	CAPKey, CAPCertificate string
+	WIS2                   WIS2 // where CAP messages are announced
 	// WebhookAllow lists non-public addresses that webhooks may reach.
 	WebhookAllow []netip.Prefix
 	// AddressKey is the file of the key that encrypts the addresses of subscriptions. If empty, the

@@ -62,8 +62,8 @@ func NumberOf(identifier string) (n int64, ok bool) {
 	return n, i > 0 && err == nil && n > 0 && strconv.FormatInt(n, 10) == identifier[i+1:]
 }
 
-// expires is until when the message holds.
-func (m *Message) expires() hazard.Instant {
+// Expires returns until when the message holds.
+func (m *Message) Expires() hazard.Instant {
 	h := m.Hazard
 	switch {
 	case m.Kind == publisher.Cancel:
@@ -90,7 +90,7 @@ func WriteMessage(m *Message) ([]byte, error) {
 	}
 	in := newInfo(&Entry{Hazard: h, Areas: m.Areas}, m.Base, m.Sent)
 	in.SenderName, in.Contact = clean(p.Name), clean(p.Contact)
-	in.Effective, in.Expires = capTime(m.Sent), capTime(m.expires())
+	in.Effective, in.Expires = capTime(m.Sent), capTime(m.Expires())
 	if h.URL == "" && p.Web != "" {
 		in.Web = webURL(m.Base, &hazard.Hazard{URL: p.Web, UUID: h.UUID})
 	}
@@ -256,6 +256,6 @@ func (m *Message) Entry(address string) *IndexEntry {
 	if t := h.OwnText(); t != nil && t.Headline != "" {
 		title = t.Headline
 	}
-	return &IndexEntry{Address: address, Title: title, Author: m.Profile.Name, Updated: m.Sent, Expires: m.expires(), Kind: string(m.Kind), Status: string(m.Status),
+	return &IndexEntry{Address: address, Title: title, Author: m.Profile.Name, Updated: m.Sent, Expires: m.Expires(), Kind: string(m.Kind), Status: string(m.Status),
 		Event: typeName(h.Type), Level: cmp.Or(capSeverities[h.Severity], "Unknown")}
 }

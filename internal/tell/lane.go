@@ -6,6 +6,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/net/outbound"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // Backoff says when a failed delivery is tried again, and how a receiver that keeps failing is
@@ -185,4 +186,20 @@ func Again(now time.Time, next hazard.Instant, ok bool, err error) time.Time {
 		return at
 	}
 	return again
+}
+
+// Due returns stored deliveries to a receiver that are due, none of a hazard in busy, and when to look
+// again if nothing else happens. free is how many can be sent at once.
+func Due(ctx context.Context, w *store.Webhooks, receiver string, now time.Time, free int, busy map[int64]bool) (due []store.Delivery, again time.Time, err error) {
+	list, err := w.DueDeliveries(ctx, receiver, hazard.At(now), free+len(busy))
+	if err != nil {
+		return nil, now.Add(LookEvery), err
+	}
+	for _, d := range list {
+		if !busy[d.HazardID] && len(due) < free {
+			due = append(due, d)
+		}
+	}
+	next, ok, err := w.NextDelivery(ctx, receiver, hazard.At(now))
+	return due, Again(now, next, ok, err), nil
 }

@@ -60,7 +60,8 @@ SELECT count(*) FROM deliveries WHERE webhook = sqlc.arg(webhook) AND state = 'd
 SELECT count(*) FROM deliveries WHERE webhook = $1 AND state = 'pending';
 
 -- name: CountAllPending :one
-SELECT count(*) FROM deliveries WHERE state = 'pending';
+-- What waits for webhooks alone: deliveries of WIS2 have no webhook.
+SELECT count(*) FROM deliveries WHERE state = 'pending' AND webhook IN (SELECT id FROM webhooks);
 
 -- name: RetryDeliveries :exec
 -- All that waits begins anew.

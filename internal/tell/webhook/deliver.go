@@ -229,20 +229,14 @@ func (s *sender) Prepare(ctx context.Context, _ *tell.Health, free int, busy map
 	if h == s.disabled {
 		return nil, now.Add(time.Minute)
 	}
-	due, err := s.Store.Webhooks.DueDeliveries(ctx, h.ID, hazard.At(now), free+len(busy))
-	if err != nil {
-		if ctx.Err() == nil {
-			s.Logger.Warn("the deliveries of a webhook cannot be read", "webhook", h.ID, "error", err)
-		}
-		return nil, now.Add(tell.LookEvery)
+	due, again, err := tell.Due(ctx, s.Store.Webhooks, h.ID, now, free, busy)
+	if err != nil && ctx.Err() == nil {
+		s.Logger.Warn("the deliveries of a webhook cannot be read", "webhook", h.ID, "error", err)
 	}
 	for _, d := range due {
-		if !busy[d.HazardID] && len(jobs) < free {
-			jobs = append(jobs, &job{Delivery: d})
-		}
+		jobs = append(jobs, &job{Delivery: d})
 	}
-	next, ok, err := s.Store.Webhooks.NextDelivery(ctx, h.ID, hazard.At(now))
-	return jobs, tell.Again(now, next, ok, err)
+	return jobs, again
 }
 
 // Finish updates the receiver's state after deliveries.
