@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -63,6 +65,33 @@ func assistant(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	return []string{"HAZARDD_URL=" + s.URL(), "HAZARDD_TOKEN=" + s.Token("reader"), "HAZARDD_PASSWORD=" + server.Password, "HAZARDD=" + path, "HAZARDD_HAZARD=" + strconv.FormatInt(h.ID, 10)}
+}
+
+// The integration for Home Assistant, with aiohttp and voluptuous, in place of Home Assistant itself
+// with classes of our own (see its README).
+func TestHomeAssistant(t *testing.T) {
+	test.Seconds(t)
+	python := ""
+	for _, p := range []string{"python3", "/usr/bin/python3"} { // Debian's packages are in its own alone
+		if exec.CommandContext(t.Context(), p, "-c", "import aiohttp, voluptuous").Run() == nil {
+			python = p
+		}
+	}
+	if python == "" {
+		t.Skip("python3-aiohttp and python3-voluptuous are missing")
+	}
+	s := server.Serve(t)
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`[1]`))
+	}))
+	defer other.Close()
+	c := exec.CommandContext(t.Context(), python, "-W", "error", "-B", "-m", "unittest", "-v", "tests/test_integration.py")
+	c.Dir = "../homeassistant"
+	c.Env = append(os.Environ(), "HAZARDD_URL="+s.URL(), "HAZARDD_OTHER="+other.URL, "HAZARDD_READER="+s.Token("reader"), "HAZARDD_EDITOR="+s.Token("red"))
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
 }
 
 func TestGeneratorsOfTypeScript(t *testing.T) {
