@@ -96,7 +96,7 @@ func (a *atomEncoder) fragment(e *Entry) (fragment, error) {
 	}
 	entry.geoRSS = e.geoRSS()
 	if a.alerts {
-		entry.Content = &atomContent{"application/cap+xml", newAlert(e, base)}
+		entry.Content = &atomContent{"application/cap+xml", newAlert(e, base, 0)}
 	}
 	return xmlFragment(&entry)
 }

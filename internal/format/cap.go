@@ -179,7 +179,7 @@ func (c *capEncoder) begin(out *bufio.Writer) error {
 }
 
 func (c *capEncoder) fragment(e *Entry) (fragment, error) {
-	return xmlFragment(newAlert(e, c.options.Base))
+	return xmlFragment(newAlert(e, c.options.Base, c.options.RadiusKm))
 }
 
 func (c *capEncoder) add(out *bufio.Writer, _ *hazard.Hazard, fr fragment, _ int) { out.Write(fr.text) }
@@ -188,7 +188,7 @@ func (c *capEncoder) end(out *bufio.Writer, _ int) error { return out.WriteByte(
 
 // newAlert returns the message of a hazard's present version. It refers to all earlier ones, so
 // that a reader who missed some can still match them.
-func newAlert(e *Entry, base string) *alert {
+func newAlert(e *Entry, base string, radiusKm float64) *alert {
 	h := e.Hazard.Stored() // the blocks are in all languages, regardless of the reader
 	versions := e.Versions
 	if len(versions) == 0 {
@@ -211,7 +211,7 @@ func newAlert(e *Entry, base string) *alert {
 		}
 		a.References = strings.Join(refs, " ")
 	}
-	in := newInfo(e, base, this.Sent)
+	in := newInfo(e, base, this.Sent, radiusKm)
 	add := func(name, value string) { in.Parameter = append(in.Parameter, capValue{name, value}) }
 	switch {
 	case h.AutoExpire || h.Status == hazard.Expired:
@@ -248,7 +248,7 @@ func relayNote(h *hazard.Hazard) string {
 
 // newInfo returns the block with a hazard's own name and description, as of the time of sending,
 // without its end.
-func newInfo(e *Entry, base string, sent hazard.Instant) capInfo {
+func newInfo(e *Entry, base string, sent hazard.Instant, radiusKm float64) capInfo {
 	h := e.Hazard.Stored()
 	shape, role := e.shape()
 	in := capInfo{
@@ -257,7 +257,7 @@ func newInfo(e *Entry, base string, sent hazard.Instant) capInfo {
 		SenderName: clean(cmp.Or(h.Creator, hostOf(base))), Headline: clean(e.asSent().headline(nil, sent).Headline), Description: clean(h.Description), Instruction: clean(h.Instruction), Web: webURL(base, h),
 		Parameter: []capValue{{capSeverityName, h.Severity.String()}, {capCategoryName, string(h.Category)},
 			{capPositionName, pairs([]geo.Position{{h.Longitude, h.Latitude}}, ',', ' ')}, {capRoleName, string(role)}},
-		Area: capAreaOf(h, shape),
+		Area: capAreaOf(h, shape, radiusKm),
 	}
 	in.Parameter = append(in.Parameter, capValue{capPlaceName, string(h.Place())})
 	if h.Somewhere() {
@@ -360,9 +360,9 @@ func capIdentifier(h *hazard.Hazard, v Version) string {
 func capTime(i hazard.Instant) string { return i.Time().Format("2006-01-02T15:04:05") + "-00:00" }
 
 // capAreaOf returns the area. CAP's polygons have no holes, so polygons with holes are cut. Without
-// an area it is the point, as a circle of the radius that profiles have by default. Where only a region or country is known, it has
+// an area it is the point, as a circle; a radius of zero is that of profiles by default. Where only a region or country is known, it has
 // no geometry (section 3.2.4 wants the description alone).
-func capAreaOf(h *hazard.Hazard, shape geo.Shape) capArea {
+func capAreaOf(h *hazard.Hazard, shape geo.Shape, radiusKm float64) capArea {
 	if h.Somewhere() {
 		return capArea{Desc: clean(hazard.CleanLine(h.PlaceKnownAs))}
 	}
@@ -371,7 +371,7 @@ func capAreaOf(h *hazard.Hazard, shape geo.Shape) capArea {
 		area.Polygon = append(area.Polygon, pairs(rings[0], ',', ' '))
 	}
 	if len(area.Polygon) == 0 {
-		area.Circle = fmt.Sprintf("%s %d", pairs([]geo.Position{{h.Longitude, h.Latitude}}, ',', ' '), publisher.DefaultRadiusKm)
+		area.Circle = fmt.Sprintf("%s %v", pairs([]geo.Position{{h.Longitude, h.Latitude}}, ',', ' '), cmp.Or(radiusKm, publisher.DefaultRadiusKm))
 	}
 	return area
 }

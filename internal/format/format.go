@@ -124,6 +124,9 @@ type Options struct {
 	At hazard.Instant
 	// Single: the document is of one hazard, and takes exactly one entry.
 	Single bool
+	// RadiusKm is the radius of the circle that a CAP alert gives where only a point is known. Zero
+	// means publisher.DefaultRadiusKm.
+	RadiusKm float64
 }
 
 // Page is the metadata of a list. GeoJSON has all of it, with the names of OGC API – Features (OGC

@@ -88,7 +88,7 @@ func WriteMessage(m *Message) ([]byte, error) {
 	if code := p.Rules.Marker(); code != "" {
 		a.Code = []string{code}
 	}
-	in := newInfo(&Entry{Hazard: h, Areas: m.Areas}, m.Base, m.Sent)
+	in := newInfo(&Entry{Hazard: h, Areas: m.Areas}, m.Base, m.Sent, p.RadiusKm)
 	in.SenderName, in.Contact = clean(p.Name), clean(p.Contact)
 	in.Effective, in.Expires = capTime(m.Sent), capTime(m.Expires())
 	if h.URL == "" && p.Web != "" {

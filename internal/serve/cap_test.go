@@ -261,6 +261,50 @@ func TestEachStateOfAnOwnHazardIsAMessageOfItsOwn(t *testing.T) {
 	}
 }
 
+// What is only a point is a circle of the radius that its organization publishes with, also in the
+// hazard's own document.
+func TestACircleHasTheRadiusOfTheProfile(t *testing.T) {
+	s := start(t, openTo)
+	h := s.hazard("red")
+	circle := func() string {
+		t.Helper()
+		var m capAlert
+		if err := xml.Unmarshal(s.do("reader", "GET", "/hazards/"+h.UUID+"?f=cap", nil).Body, &m); err != nil || len(m.Info) != 1 || len(m.Info[0].Area) != 1 {
+			t.Fatalf("%v %+v", err, m)
+		}
+		return strings.Join(m.Info[0].Area[0].Circle, ";")
+	}
+	if got := circle(); got != "10,20 10" {
+		t.Errorf("without a profile %s", got)
+	}
+	s.publish(digits(s.RedCross), plainProfile("radius_km", 2.5))
+	if got := circle(); got != "10,20 2.5" {
+		t.Errorf("with a profile %s", got)
+	}
+}
+
+func TestAFeedSaysWhenItsLastMessageWasSent(t *testing.T) {
+	s := start(t, openTo)
+	s.publish(digits(s.RedCross), plainProfile())
+	changed := func(path string) string { return s.do("", "GET", path, nil).Header.Get("Last-Modified") }
+	if got := changed("/cap/feed.atom"); got != "" {
+		t.Errorf("an empty feed changed at %s", got)
+	}
+	s.hazard("red")
+	entry := s.feed("", "/cap/feed.atom").Entries[0]
+	m, _ := s.message("", entry.ID)
+	sent, err := time.Parse(time.RFC3339, m.Sent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/cap/feed.atom", "/cap/feed.rss", "/cap/feed.atom?org=RC"} {
+		got, err := http.ParseTime(changed(path))
+		if err != nil || !got.Equal(sent.UTC().Truncate(time.Second)) {
+			t.Errorf("%s: %v, %v, expected %v", path, got, err, sent)
+		}
+	}
+}
+
 func TestMessagesStayAsTheyWereUnderTheirProfile(t *testing.T) {
 	s := start(t, openTo)
 	org := digits(s.RedCross)

@@ -92,6 +92,9 @@ func (a *Authorities) capIndex(f publish.Form, mediaType string) route.Protected
 				a.indexes.Put(key, body, 2*len(text))
 			}
 			w.Header()["Content-Type"] = []string{mediaType}
+			if at := v.Changed(org.ID); at != 0 && archive < 0 { // a redaction rewrites entries of archives
+				w.Header().Set("Last-Modified", at.Time().UTC().Format(http.TimeFormat))
+			}
 			return route.Answer(w, r, body)
 		})
 	}

@@ -147,6 +147,15 @@ func (a *Lists) hazardForm(w http.ResponseWriter, r *http.Request, f format.Form
 func (a *Lists) hazardDocument(w http.ResponseWriter, r *http.Request, from format.Store, f format.Format, h *hazard.Hazard, products int) (*encoded.Body, error) {
 	o := a.documentOf(r, f)
 	o.Title, o.Updated, o.Single = h.Name, h.LastUpdate, true
+	if f == format.CAP && h.OrgID != hazard.NoOrg { // as the organization publishes it
+		settings, err := a.Store.Publishing.Settings(r.Context())
+		if err != nil {
+			return nil, err
+		}
+		if p := settings.At(h.OrgID, h.Version); p != nil {
+			o.RadiusKm = p.RadiusKm
+		}
+	}
 	var body bytes.Buffer
 	err := a.Encode(r.Context(), &body, from, f, o, func(yield func(*hazard.Hazard, int) bool) { yield(h, products) })
 	if err != nil {

@@ -186,6 +186,17 @@ func (v *View) Of(org int64) []publisher.Message {
 	return own
 }
 
+// Changed returns when the last message of an organization was sent; org 0 means all of them. It is 0
+// if there is none.
+func (v *View) Changed(org int64) (at hazard.Instant) {
+	for _, m := range v.Messages {
+		if org == 0 || m.Org == org {
+			at = max(at, m.Sent)
+		}
+	}
+	return at
+}
+
 // Find returns the message with an identifier, and its hazard. It returns hazard.ErrNotFound if
 // there is none.
 func (p *Publisher) Find(ctx context.Context, v *View, identifier string) (publisher.Message, *hazard.Hazard, error) {
