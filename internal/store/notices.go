@@ -87,8 +87,8 @@ func (s *Subscriptions) After(ctx context.Context, version int64, limit int) ([]
 	return decodeSubscriptions(rows), storeError(err)
 }
 
-// Of lists the subscriptions of a user, or with all of everybody, after an id, in
-// order of ids.
+// Of lists at most limit subscriptions of owner, by id, beginning after the id after. With all it lists
+// those of all users.
 func (s *Subscriptions) Of(ctx context.Context, owner string, all bool, after string, limit int) (list []Subscription, err error) {
 	var rows []sqlc.Subscription
 	if all {

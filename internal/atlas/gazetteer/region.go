@@ -11,8 +11,8 @@ import (
 	"github.com/hazardd/hazardd/internal/geo/lru"
 )
 
-// beyond is how far a division reaches beyond its towns at most, in meters: what counts as possibly
-// in it. Where few people live it is a guess.
+// beyond is the distance in meters from the towns of a division within which a point may lie in that
+// division. Where few people live it is a guess.
 const beyond = 50_000
 
 // Regions returns the states or provinces of a country (alpha-2) that a text names, such as "Bihar",

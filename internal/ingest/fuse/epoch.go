@@ -172,9 +172,9 @@ func epochs(reports []hazard.Report, known map[string]store.Named) []hazard.Repo
 	return reports
 }
 
-// epochOf returns the distinct name for a name at the time of a report, and whether an event has it
-// then. There are several names if the report closes the gap between events, which are one then.
-// lives holds the events under each name, including those of earlier reports.
+// epochOf returns the distinct name that a name has at the time of a report, and whether an event has
+// it at that time. If the report closes the gap between events, they become one event, and epochOf
+// returns all their names. lives holds the events under each name, including those of earlier reports.
 func epochOf(lives map[string][]epoch, known map[string]store.Named, name string, r *hazard.Report) (called []string, covered bool) {
 	all, read := lives[name]
 	if !read {

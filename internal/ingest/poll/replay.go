@@ -266,7 +266,7 @@ func (r *Replay) Repeat(ctx context.Context, src *Source, kept *store.Receipt, p
 		}
 	}
 	if kept.Feed != "" && f.URL == "" {
-		return fmt.Errorf("%w: source %s has no feed at %s any more, or at another address", hazard.ErrNotFound, src.Name, kept.Address)
+		return fmt.Errorf("%w: source %s no longer has a feed at %s", hazard.ErrNotFound, src.Name, kept.Address)
 	}
 	a := answer{payload: payload}
 	if kept.Cut != "" {

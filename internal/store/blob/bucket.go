@@ -47,7 +47,7 @@ type bucket struct {
 	name, prefix   string
 	timeout, stall time.Duration // requestTimeout and stallTime
 	spool          *os.Root
-	// sound has the contents that were read and verified, with their metadata then.
+	// sound holds the contents that were read and verified, with the metadata that they had then.
 	sound     sync.Map // Name → object
 	verifying singleflight.Group
 }

@@ -351,9 +351,9 @@ func (p *plan) send(list []delivery, kind message.Kind, id string, now hazard.In
 	}
 }
 
-// repeat decides about a message that may have arrived. While it is true, it is sent again under its
-// ID. Once it is not, it counts as sent, and what has changed is sent next; if it becomes true again
-// before that, it is sent again after all.
+// repeat decides about a message that may have arrived. While it is still true, it is sent again under
+// its ID. When it is no longer true, it counts as sent, and the changes since are sent next. If it
+// becomes true again before they are sent, it is sent again.
 func (p *plan) repeat(list []facts, now hazard.Instant) {
 	kind, id := message.Kind(list[0].row.Kind), list[0].row.Message
 	var again []delivery

@@ -59,7 +59,7 @@ func TestTheLastWordHoldsWhereItOnceDidNot(t *testing.T) {
 		"merged while it may be told": {{"wait", 0, 0, 70}, {"network", 1, 3, 0}, {"make", 0, 0, 1}, {"merge", 0, 1, 5}, {"network", 1, 0, 70}, {"end", 1, 0, 70}},
 		// What is said of the whole under way, in the conversation of a part that goes, is not of that part.
 		"a part goes while the whole is told": {{"network", 0, 2, 0}, {"make", 0, 0, 70}, {"make", 2, 0, 0}, {"merge", 1, 0, 70}, {"undo", 0, 0, 5}, {"network", 0, 0, 0}},
-		// What may have arrived before a pause is put right after it.
+		// A message that may have arrived before a pause is corrected after it.
 		"paused while it may be told": {{"network", 0, 3, 0}, {"make", 0, 0, 20}, {"pause", 0, 0, 70}, {"network", 0, 0, 0}, {"raise", 0, 1, 1}, {"pause", 0, 0, 1}},
 		// The other part, whose record was beside the one that goes back, stays told.
 		"one of two parts goes": {{"make", 0, 2, 3}, {"merge", 1, 0, 1}, {"make", 0, 0, 3}, {"merge", 0, 1, 1}, {"undo", 1, 0, 1}, {"end", 1, 0, 70}},

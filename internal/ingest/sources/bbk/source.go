@@ -17,9 +17,9 @@ const api = "https://warnung.bund.de/api31/"
 // publishers are the publishers whose lists are read, as written in addresses.
 var publishers = []string{"mowas", "katwarn", "biwapp", "police", "lhp", "dwd"}
 
-// lists is what the list of MoWaS means; that its warnings are over when it no longer names them is
-// said by lasts, since this is not known of others. They have no end of their own, so they outlast a
-// silence of the server for a day.
+// lists says what the list of MoWaS means. Its warnings have no end of their own, so they stay active
+// for a day while the server is silent. That a warning is over when the list drops it is in lasts: it
+// is known of MoWaS alone.
 var lists = source.Lists{
 	InForce: source.Yes, Silence: 24 * time.Hour,
 	Identity: "references", NoEnd: "it lasts until the list drops it (MoWaS); 24 h from its issue (others)",
