@@ -6475,7 +6475,7 @@ export interface components {
             readonly lon: number;
             readonly lat: number;
         };
-        /** @enum {unknown} */
+        /** @enum {string} */
         readonly PlaceKind: "country" | "town" | "area";
         readonly FoundPlace: {
             readonly kind: components["schemas"]["PlaceKind"];
