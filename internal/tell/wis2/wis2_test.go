@@ -306,7 +306,7 @@ func TestWhatHasEndedIsNotAnnouncedAsNew(t *testing.T) {
 		ended := b.save(0, func(h *hazard.Hazard) { h.End = now().Add(time.Hour) })
 		time.Sleep(20 * time.Minute)
 		b.save(ended.ID, over)
-		time.Sleep(3 * time.Hour)
+		time.Sleep(time.Hour)
 		b.mu.Lock()
 		b.down = false
 		b.mu.Unlock()
