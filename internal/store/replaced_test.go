@@ -14,9 +14,9 @@ import (
 // An earlier state of a database takes its place while it is open. The next writer does not give a
 // number again that readers have seen.
 func TestAWriterGivesNoNumberAgainThatAReplacedDatabaseLacks(t *testing.T) {
-	for name, database := range map[string]func() string{"SQLite": func() string { return "" }, "PostgreSQL": func() string { return postgres.URL(t) }} {
+	for name, database := range map[string]func(testing.TB) string{"SQLite": func(testing.TB) string { return "" }, "PostgreSQL": postgres.URL} {
 		t.Run(name, func(t *testing.T) {
-			s := openAt(t, database())
+			s := openAt(t, database(t))
 			save(t, s, flood("one"))
 			save(t, s, flood("two"))
 			for _, text := range []string{`DELETE FROM changes WHERE n > 1`, `DELETE FROM hazards WHERE n > 1`, `UPDATE counters SET value = 1 WHERE name IN ('change', 'searchable', 'hazard')`} {
