@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"io"
+	"net/http"
 	"strconv"
 	"sync"
 
@@ -28,14 +29,18 @@ const (
 // String returns the name of the coding in Content-Encoding; it is empty for Identity.
 func (e Encoding) String() string { return [encodings]string{"", "gzip", "zstd", "br"}[e] }
 
-// Body is an encoded JSON text with its compressed forms, each made on first use. It is immutable
+// Body is an encoded text with its compressed forms, each made on first use. It is immutable
 // and safe for concurrent use. Callers must not change the bytes.
 type Body struct {
 	// Restricted means that the body contains data that not everybody may see, so shared caches
 	// must not keep it.
 	Restricted bool
-	forms      [encodings]form
-	etags      [encodings][]string // ready to be a header's value
+	// Plain means that it is sent as it is: it is compressed in itself, or would be sent late.
+	Plain bool
+	// Header is the rest of the header of an answer that is kept.
+	Header http.Header
+	forms  [encodings]form
+	etags  [encodings][]string // ready to be a header's value
 }
 
 type form struct {
@@ -81,7 +86,12 @@ func (b *Body) Length(e Encoding) []string {
 
 // size returns the bytes that the body counts for: the compressed forms together are smaller than
 // the text.
-func (b *Body) size() int { return 2 * len(b.forms[Identity].data) }
+func (b *Body) size() int {
+	if b.Plain {
+		return len(b.forms[Identity].data)
+	}
+	return 2 * len(b.forms[Identity].data)
+}
 
 func (f *form) set(data []byte) { f.data, f.length = data, []string{strconv.Itoa(len(data))} }
 

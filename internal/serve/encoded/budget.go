@@ -18,7 +18,7 @@ type Limits struct {
 	Wait time.Duration // how long a request waits for others to release memory
 	// Shared is how many bytes of shared lists are kept for one view. The lists of 5,000 hazards in
 	// every form take 40 MB. Beyond it, the least recently used are dropped, and encoded again on
-	// demand.
+	// demand. Of costly answers to searches, half as many bytes are kept besides.
 	Shared int64
 	// Reading is how many bytes of different shared lists one user may be reading at the same time.
 	Reading int64

@@ -167,7 +167,8 @@ func (a *ArcGIS) arcgisQuery(w http.ResponseWriter, r *http.Request, who *auth.C
 	if err != nil {
 		return err
 	}
-	return a.HoldInTurns(w, r, who, route.CostOfPage, func(w http.ResponseWriter, r *http.Request) error {
+	said := fmt.Sprintf("%s %s", values.Encode(), wish)
+	return a.AnswerOnce(w, r, who, &q.Query, route.CostOfPage, said, func(w http.ResponseWriter, r *http.Request) error {
 		var body bytes.Buffer
 		reader := wish.Reader()
 		restricted, number, err := a.arcgisAnswer(r.Context(), &body, l, q, who, reader)
@@ -175,7 +176,6 @@ func (a *ArcGIS) arcgisQuery(w http.ResponseWriter, r *http.Request, who *auth.C
 			return err
 		}
 		route.SetLanguages(w, reader.Used())
-		a.SetCoverage(w, &q.Query)
 		a.SetFreshness(r.Context(), w, number, false)
 		text := body.Bytes()
 		if strings.EqualFold(values.Get("f"), "pjson") {

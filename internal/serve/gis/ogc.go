@@ -18,6 +18,7 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
+	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/serve/encoded"
 	"github.com/hazardd/hazardd/internal/serve/gis/ogc"
 	pages "github.com/hazardd/hazardd/internal/serve/page"
@@ -286,17 +287,18 @@ func (a *OGC) ogcItems(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 			return a.makeParts(w, r, who, set, values, form, &q, wants)
 		})
 	}
-	return a.HoldInTurns(w, r, who, route.CostOfPage, func(w http.ResponseWriter, r *http.Request) error {
-		return a.makeItems(w, r, who, set.ID, values, form, q, wants)
-	})
-}
-
-// makeItems builds a page of features.
-func (a *OGC) makeItems(w http.ResponseWriter, r *http.Request, who *auth.Caller, id string, values url.Values, form string, q query.Query, wants wanted) (err error) {
 	wish, err := a.Wish(r, values)
 	if err != nil {
 		return err
 	}
+	said := fmt.Sprintf("%s %s %s", values.Encode(), form, wish)
+	return a.AnswerOnce(w, r, who, &q, route.CostOfPage, said, func(w http.ResponseWriter, r *http.Request) error {
+		return a.makeItems(w, r, who, set.ID, values, form, q, wish, wants)
+	})
+}
+
+// makeItems builds a page of features.
+func (a *OGC) makeItems(w http.ResponseWriter, r *http.Request, who *auth.Caller, id string, values url.Values, form string, q query.Query, wish lang.Wish, wants wanted) (err error) {
 	now := a.Now()
 	f := &read.Found{}
 	if id != ogc.ActiveHazards || read.Narrow(&q.Statuses, hazard.Active) {
@@ -308,7 +310,6 @@ func (a *OGC) makeItems(w http.ResponseWriter, r *http.Request, who *auth.Caller
 		}
 	}
 	f.Reader = wish.Reader()
-	a.SetCoverage(w, &q)
 	links := func() []format.Link { return ogc.PageLinks(a.Base(r), id, values, f.Cursor) }
 	if form == ogc.HTML {
 		a.SetFreshness(r.Context(), w, f.Number, f.At != nil)

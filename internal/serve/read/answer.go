@@ -1,12 +1,16 @@
 package read
 
 import (
+	"errors"
+	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/serve/encoded"
 	"github.com/hazardd/hazardd/internal/serve/route"
 	"github.com/hazardd/hazardd/internal/store/view"
@@ -46,4 +50,31 @@ func (a *Hazards) setViewAge(w http.ResponseWriter, now hazard.Instant) {
 	if age := now.Time().Sub(a.Live.ReadAt().Time()); age > staleView {
 		w.Header()["Hazardd-View-Age"] = []string{strconv.Itoa(int(age.Seconds()))}
 	}
+}
+
+// AnswerOnce answers a search by what answer makes, which costs much processor time: once per change
+// and audience. said is all that it depends on besides q, the path and the rights of the reader.
+func (a *Hazards) AnswerOnce(w http.ResponseWriter, r *http.Request, who *auth.Caller, q *query.Query, cost int64, said string, answer func(w http.ResponseWriter, r *http.Request) error) error {
+	a.SetCoverage(w, q)
+	if q.At != nil { // of the past is not asked often
+		return a.HoldInTurns(w, r, who, cost, answer)
+	}
+	// Headlines tell days.
+	now := a.Now()
+	body, err := a.HeldOnce(r, who, cost, fmt.Sprintf("%s\n%s\n%d", said, q.Values().Encode(), now.Time().Unix()/(24*60*60)), answer)
+	if errors.Is(err, encoded.ErrLarge) {
+		return a.HoldInTurns(w, r, who, cost, answer)
+	}
+	if err != nil {
+		return err
+	}
+	maps.Copy(w.Header(), body.Header)
+	w.Header()["Hazardd-Sources"] = a.Freshness()
+	a.setViewAge(w, now)
+	payer := a.Payer(r, who)
+	if err := a.readers.Begin(payer, body); err != nil {
+		return err
+	}
+	defer a.readers.End(payer, body)
+	return route.Answer(w, r, body)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
+	"github.com/hazardd/hazardd/internal/serve/encoded"
 	"github.com/hazardd/hazardd/internal/serve/route"
 )
 
@@ -31,7 +32,6 @@ func (a *Lists) answerPackage(w http.ResponseWriter, r *http.Request, who *auth.
 	if err != nil {
 		return err
 	}
-	a.SetCoverage(w, &q)
 	a.SetFreshness(r.Context(), w, number, q.At != nil)
 	doc, err := format.NewPackage(r.Context(), form, "Hazards", a.BaseURL, now)
 	if err != nil {
@@ -52,6 +52,15 @@ func (a *Lists) answerPackage(w http.ResponseWriter, r *http.Request, who *auth.
 		h := w.Header()
 		h["Content-Type"] = []string{form.MediaType()}
 		h["Content-Disposition"] = []string{`attachment; filename="hazards.` + string(form) + `"`}
+		if size <= a.LargestKept() {
+			text := make([]byte, size)
+			if _, err := io.ReadFull(file, text); err != nil {
+				return err
+			}
+			body := encoded.NewBody(text, restricted)
+			body.Plain = true
+			return route.Answer(w, r, body)
+		}
 		tag := fmt.Sprintf(`"%s-%d-%d"`, form, number, now) // each request builds a new file, so the tag is unique
 		return a.Streamed(w, r, tag, restricted, func(out io.Writer) error {
 			_, err := io.Copy(out, file)

@@ -31,12 +31,23 @@ func costOfSearch(q *query.Query, f format.Format) int64 {
 	return min(route.CostOfPage, int64(q.Limit)*route.CostOfRecord)
 }
 
-// holdForm holds a page of hazards, and makes it in turns if its form costs much.
+// holdForm holds a page of hazards. One whose form costs much is made once for all who ask for it.
 func (a *Lists) holdForm(w http.ResponseWriter, r *http.Request, who *auth.Caller, q *query.Query, f format.Format, answer func(http.ResponseWriter, *http.Request) error) error {
 	if f != format.JSON {
-		return a.HoldInTurns(w, r, who, costOfSearch(q, f), answer)
+		return a.answerSaid(w, r, who, q, costOfSearch(q, f), answer)
 	}
+	a.SetCoverage(w, q)
 	return a.Hold(w, r, who, costOfSearch(q, f), func(w http.ResponseWriter) error { return answer(w, r) })
+}
+
+// answerSaid is AnswerOnce for what depends on the format and the languages too.
+func (a *Lists) answerSaid(w http.ResponseWriter, r *http.Request, who *auth.Caller, q *query.Query, cost int64, answer func(http.ResponseWriter, *http.Request) error) error {
+	values := r.URL.Query()
+	wish, err := a.Wish(r, values)
+	if err != nil {
+		return err
+	}
+	return a.AnswerOnce(w, r, who, q, cost, fmt.Sprintf("%s %s %s", values.Encode(), r.Header["Accept"], wish), answer)
 }
 
 // Found is the result of a search: hazards as of the requested moment, with the number of products
@@ -63,7 +74,7 @@ func (a *Lists) search(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 		return err
 	}
 	if form, ok := format.ParsePackage(r.URL.Query().Get("f")); ok {
-		return a.HoldInTurns(w, r, who, route.CostOfPage, func(w http.ResponseWriter, r *http.Request) error { return a.answerPackage(w, r, who, q, form) })
+		return a.answerSaid(w, r, who, &q, route.CostOfPage, func(w http.ResponseWriter, r *http.Request) error { return a.answerPackage(w, r, who, q, form) })
 	}
 	if q.Limit == 0 {
 		q.Limit = query.DefaultLimit
@@ -73,7 +84,6 @@ func (a *Lists) search(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 		if err != nil {
 			return err
 		}
-		a.SetCoverage(w, &q)
 		return a.answerFound(w, r, f, &q, found)
 	})
 }
@@ -122,15 +132,14 @@ func (a *Lists) searchActive(w http.ResponseWriter, r *http.Request, who *auth.C
 		a.SetCoverage(w, &q)
 		return a.answerFound(w, r, form, &q, &Found{Number: v.Number(), At: q.At, updated: v.At()}) // the path and the parameters contradict each other
 	}
+	if q.At == nil && q.Cursor == "" {
+		a.setViewAge(w, now)
+	}
 	return a.holdForm(w, r, who, &q, form, func(w http.ResponseWriter, r *http.Request) error {
-		var f *Found
-		if q.At == nil && q.Cursor == "" {
-			a.setViewAge(w, now)
-		}
-		if f, err = a.foundActive(r.Context(), q, who, v, now); err != nil {
+		f, err := a.foundActive(r.Context(), q, who, v, now)
+		if err != nil {
 			return err
 		}
-		a.SetCoverage(w, &q)
 		return a.answerFound(w, r, form, &q, f)
 	})
 }

@@ -42,8 +42,12 @@ func Answer(w http.ResponseWriter, r *http.Request, body *encoded.Body) error {
 // 9110 section 13.1.2).
 func Send(w http.ResponseWriter, r *http.Request, body *encoded.Body, cache, vary []string) error {
 	h := w.Header()
+	if k, ok := w.(*keeper); ok {
+		k.body, body.Header = body, h
+		return nil
+	}
 	coding := encoded.Identity
-	if len(body.Bytes(encoded.Identity)) >= minCompressed {
+	if !body.Plain && len(body.Bytes(encoded.Identity)) >= minCompressed {
 		coding = encoded.Prefer(r.Header["Accept-Encoding"])
 	}
 	h["Etag"] = body.ETag(coding)

@@ -2,6 +2,7 @@ package route
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"github.com/hazardd/hazardd/internal/auth"
@@ -65,6 +66,46 @@ func Pause(ctx context.Context) error {
 	turn, _ := ctx.Value(turnContext{}).(*encoded.Turn)
 	return turn.Pause(ctx)
 }
+
+// HeldOnce returns an answer that costs much processor time and that the same readers may ask for
+// again. It is made in turns, once for all requests with the same key until the view changes; the
+// first of them pays for it. answer ends with Answer. said is what it depends on besides the path
+// and the rights of its reader. The error is encoded.ErrLarge if it cannot be kept.
+func (a *Router) HeldOnce(r *http.Request, who *auth.Caller, cost int64, said string, answer func(w http.ResponseWriter, r *http.Request) error) (*encoded.Body, error) {
+	var names uint64
+	if n := NamesFor(r.Context()); n != nil {
+		names = n.Names()
+	}
+	said = fmt.Sprintf("%s %s%s %d %d\n%s", r.Method, a.Base(r), r.URL.EscapedPath(), who.Orgs, names, said)
+	return a.once.Get(a.Live.View(a.Now()), said, func() (*encoded.Body, error) {
+		ctx, payer, k := context.WithoutCancel(r.Context()), a.Payer(r, who), &keeper{header: http.Header{}} // others may still wait when this reader has gone
+		share, err := a.Budget.Take(ctx, payer, cost)
+		if err != nil {
+			return nil, err
+		}
+		defer share.Release()
+		err = a.InTurns(ctx, payer, func(ctx context.Context, _ *encoded.Turn) error { return answer(k, r.WithContext(ctx)) })
+		return k.body, err
+	})
+}
+
+// LargestKept returns the size of the largest answer that HeldOnce keeps, in bytes.
+func (a *Router) LargestKept() int64 { return a.Answers.Shared / 2 / 3 }
+
+// keeper takes a body that Send is given, with the header.
+type keeper struct {
+	header http.Header
+	body   *encoded.Body
+}
+
+// Header implements http.ResponseWriter.
+func (k *keeper) Header() http.Header { return k.header }
+
+// Write implements http.ResponseWriter. It fails: an answer that is sent while it is made is not kept.
+func (k *keeper) Write([]byte) (int, error) { return 0, encoded.ErrLarge }
+
+// WriteHeader implements http.ResponseWriter.
+func (k *keeper) WriteHeader(int) {}
 
 // Holds wraps a handler whose whole answer is held in memory.
 func (a *Router) Holds(cost int64, h Protected) Protected {

@@ -70,6 +70,7 @@ type Router struct {
 	Visitors *Visitors // usage by address, of requests without an account
 	Budget   *encoded.Budget
 	turns    *encoded.Turns // of costly answers
+	once     *encoded.Answers
 	Cookies  Cookies
 	measure  *metrics
 	wakes    wakes
@@ -83,7 +84,7 @@ type Router struct {
 // New returns a router whose only routes are the paths with a read key.
 func New(c Config) *Router {
 	c.Answers = cmp.Or(c.Answers, encoded.DefaultLimits)
-	a := &Router{Config: c, Users: newQuotas(c.Requests), Visitors: newVisitors(c.PublicLimits), Budget: encoded.NewBudget(c.Answers), turns: encoded.NewTurns(runtime.GOMAXPROCS(0) / 2),
+	a := &Router{Config: c, Users: newQuotas(c.Requests), Visitors: newVisitors(c.PublicLimits), Budget: encoded.NewBudget(c.Answers), turns: encoded.NewTurns(runtime.GOMAXPROCS(0) / 2), once: encoded.NewAnswers(c.Answers.Shared / 2),
 		Cookies: newCookies(c.BaseURL), measure: newMetrics(c.Metrics, cmp.Or(c.Pace, slowest)), mux: http.NewServeMux(), probe: http.NewServeMux()}
 	a.mux.Handle("/", a.measure.measure("", a.unguarded(a.unknown)))
 	a.Open("GET /key/{key}/{path...}", a.WithKey)

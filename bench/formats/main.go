@@ -1,0 +1,239 @@
+// Formats measures what lists cost in the formats of other programs, and whether they hold up those
+// who only want the active hazards.
+//
+// A service with 5,000 active hazards, a quarter of them with an area, runs in its own process. Each
+// format is requested once after a change, and then by three readers at once, without
+// a change. The tables show the processor time of the service for the first answer and for each of
+// the others. Meanwhile another reader requests GET /hazards/active fifty times a second.
+//
+//	go run ./bench/formats
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hazardd/hazardd/bench/internal/measure"
+	"github.com/hazardd/hazardd/bench/internal/sample"
+	"github.com/hazardd/hazardd/bench/internal/served"
+	"github.com/hazardd/hazardd/internal/app"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
+)
+
+// The promised limits.
+const (
+	goalProcessor = 100.0 // ms of one answer
+	goalRead      = 100.0 // ms, at the 99th percentile
+)
+
+const (
+	readers   = 3
+	readEvery = 20 * time.Millisecond
+)
+
+// Paths with everything; a page of the last two has at most 1,000 and 2,000 hazards.
+var paths = []struct{ name, path string }{
+	{"GeoJSON", "/hazards/active?f=geojson"},
+	{"KML", "/hazards/active?f=kml"},
+	{"CSV", "/hazards/active?f=csv"},
+	{"GeoPackage", "/hazards?status=A&f=gpkg"},
+	{"GeoParquet", "/hazards?status=A&f=parquet"},
+	{"ArcGIS, JSON", "/arcgis/rest/services/hazards/FeatureServer/0/query?where=1%3D1&outFields=*&f=json"},
+	{"ArcGIS, PBF", "/arcgis/rest/services/hazards/FeatureServer/0/query?where=1%3D1&outFields=*&f=pbf"},
+	{"OGC API – Features", "/ogc/collections/active-hazards/items?limit=1000"},
+	{"found hazards as KML", "/hazards?status=A&limit=1000&f=kml"},
+}
+
+type options struct {
+	hazards, rounds int
+	json            bool
+}
+
+func main() {
+	var o options
+	flag.IntVar(&o.hazards, "hazards", 5000, "active hazards")
+	flag.IntVar(&o.rounds, "rounds", 5, "changes, after each of which all formats are requested")
+	flag.BoolVar(&o.json, "json", false, "print JSON")
+	flag.Parse()
+	if served.Kind() == served.KindServer {
+		measure.Exit("bench/formats", served.Serve(app.Config{Settings: app.Settings{DataDir: flag.Arg(0)}}, served.Wait))
+		return
+	}
+	measure.Main("bench/formats", func(ctx context.Context) error { return run(ctx, o) })
+}
+
+// cost is what one format took, in milliseconds.
+type cost struct {
+	bytes               int
+	cold, first, repeat []float64 // processor time
+	took                []float64 // of the first answer, from request to end
+}
+
+func run(ctx context.Context, o options) (err error) {
+	dir, err := os.MkdirTemp("", "hazardd-bench-formats-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := fill(ctx, dir, o.hazards, hazard.At(time.Now())); err != nil {
+		return err
+	}
+	s, err := served.StartServer(ctx, time.Minute, dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Stop()) }()
+	beside, others := context.WithCancel(ctx)
+	defer others()
+	var reads []float64
+	var reading sync.WaitGroup
+	reading.Go(func() { reads = readActive(beside, s) })
+	costs := make([]cost, len(paths))
+	for round := range o.rounds + 1 {
+		for i, p := range paths {
+			if err := costs[i].measure(ctx, s, p.path, round); err != nil {
+				return err
+			}
+		}
+	}
+	others()
+	reading.Wait()
+	memory, err := s.Memory()
+	if err != nil {
+		return err
+	}
+	table := measure.Table{Title: "Milliseconds of processor for one answer", Heads: []string{"format", "MB", "after the start", "after a change", "time to its end", "again"}}
+	r := &measure.Report{Program: "bench/formats", Machine: measure.Machine("hazards", strconv.Itoa(o.hazards))}
+	for i, p := range paths {
+		c := &costs[i]
+		table.Add(p.name, float64(c.bytes)/1e6, measure.Median(c.cold), measure.Median(c.first), measure.Median(c.took), measure.Median(c.repeat))
+		r.Goals = append(r.Goals, measure.AtMost(p.name+": processor after a change, ms", measure.Median(c.first), goalProcessor))
+	}
+	r.Tables = append(r.Tables, table)
+	r.Goals = append(r.Goals, measure.AtMost("p99 of GET /hazards/active meanwhile, ms", measure.Quantile(reads, 0.99), goalRead))
+	r.Notes = []string{fmt.Sprintf("%d reads of the active hazards meanwhile: median %.1f ms; peak memory %.0f MB", len(reads), measure.Median(reads), memory)}
+	return r.Write(os.Stdout, o.json)
+}
+
+// measure requests a path once after a change, and then by several readers at once.
+func (c *cost) measure(ctx context.Context, s *served.Server, path string, round int) error {
+	if err := change(ctx, s, round); err != nil {
+		return err
+	}
+	ran, err := processor(s, func() error {
+		begin := time.Now()
+		body, err := s.Call(ctx, http.MethodGet, path, nil)
+		c.bytes = len(body)
+		if round > 0 {
+			c.took = append(c.took, float64(time.Since(begin).Microseconds())/1000)
+		}
+		return err
+	})
+	if round == 0 {
+		c.cold = append(c.cold, ran)
+	} else {
+		c.first = append(c.first, ran)
+	}
+	if err != nil || round == 0 {
+		return err
+	}
+	ran, err = processor(s, func() error {
+		var all sync.WaitGroup
+		failed := make([]error, readers)
+		for i := range readers {
+			all.Go(func() { _, failed[i] = s.Call(ctx, http.MethodGet, path, nil) })
+		}
+		all.Wait()
+		return errors.Join(failed...)
+	})
+	c.repeat = append(c.repeat, ran/readers)
+	return err
+}
+
+// processor returns how much processor time the service used during f, in milliseconds.
+func processor(s *served.Server, f func() error) (float64, error) {
+	before, err := measure.ProcessorTime(s.PID())
+	if err != nil {
+		return 0, err
+	}
+	if err := f(); err != nil {
+		return 0, err
+	}
+	after, err := measure.ProcessorTime(s.PID())
+	return float64((after - before).Microseconds()) / 1000, err
+}
+
+// change changes one hazard, and waits until the list shows it.
+func change(ctx context.Context, s *served.Server, n int) error {
+	list, err := s.Call(ctx, http.MethodGet, "/hazards?status=A&limit=1", nil)
+	if err != nil {
+		return err
+	}
+	var first []struct {
+		UUID string `json:"uuid"`
+		Name string `json:"hazard_Name"`
+	}
+	if err := json.Unmarshal(list, &first); err != nil || len(first) == 0 {
+		return errors.Join(err, errors.New("no hazard is active"))
+	}
+	name, _, _ := strings.Cut(first[0].Name, " #")
+	_, err = s.Call(ctx, http.MethodPatch, "/hazards/"+first[0].UUID, map[string]string{"hazard_Name": fmt.Sprintf("%s #%d.%d", name, n, time.Now().UnixNano()%1_000_000)})
+	return err
+}
+
+// readActive reads the active hazards until ctx ends, and returns how long each took, in
+// milliseconds.
+func readActive(ctx context.Context, s *served.Server) (took []float64) {
+	next := time.NewTicker(readEvery)
+	defer next.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return took
+		case <-next.C:
+		}
+		begin := time.Now()
+		if _, err := s.Call(ctx, http.MethodGet, "/hazards/active", nil); err == nil {
+			took = append(took, float64(time.Since(begin).Microseconds())/1000)
+		} else if ctx.Err() == nil {
+			took = append(took, float64(time.Minute.Milliseconds()))
+		}
+	}
+}
+
+func fill(ctx context.Context, dir string, n int, now hazard.Instant) (err error) {
+	s, err := store.Open(ctx, dir, "sqlite:?synchronous=off") // it can be created again
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	r := rand.New(rand.NewPCG(5, 5))
+	_, err = s.Write(ctx, now, store.Origin{Source: "nws"}, func(tx *store.Tx) error {
+		for i := range n {
+			h := sample.Hazard(r, i, now)
+			if i%4 == 0 {
+				area := geo.Circle(h.Longitude, h.Latitude, 1000+r.Float64()*100_000)
+				if h.Areas, err = tx.KeepAreas([]hazard.Area{{Role: hazard.AlertArea, Geometry: area.GeoJSON()}}); err != nil {
+					return err
+				}
+			}
+			if err := tx.SaveHazard(h, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return err
+}
