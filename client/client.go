@@ -29,6 +29,9 @@ const (
 type Options struct {
 	// Username and Password are used to log in when a token is needed.
 	Username, Password string
+	// Code returns a code of the account's second factor; it is called when the server asks for one.
+	// nil means that such a login fails.
+	Code func() (string, error)
 	// Token is an existing access token, used until the server refuses it. RefreshToken, with or
 	// without Token, is used to get new ones.
 	Token, RefreshToken string
@@ -107,7 +110,7 @@ func New(baseURL string, o Options) (*Client, error) {
 		*c.http = *o.HTTPClient
 	}
 	c.http.CheckRedirect = c.redirect
-	c.session = session{client: c, username: o.Username, password: o.Password, refresh: o.RefreshToken, turn: make(chan struct{}, 1)}
+	c.session = session{client: c, username: o.Username, password: o.Password, code: o.Code, refresh: o.RefreshToken, turn: make(chan struct{}, 1)}
 	c.session.adopt(o.Token)
 	return c, nil
 }

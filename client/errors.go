@@ -60,7 +60,7 @@ type Problem struct {
 	// RetryAfter is how long the server asks to wait, or 0.
 	RetryAfter time.Duration `json:"-"`
 
-	badToken bool
+	badToken, needsCode bool
 }
 
 // Fault is one error in the input.
@@ -170,8 +170,9 @@ func (c *Client) problem(resp *http.Response) error {
 	if to, locErr := resp.Location(); locErr == nil && p.Status >= 300 && p.Status < 400 {
 		p.Detail = fmt.Sprintf("the server leads to %s; only reads are followed, and only below %s://%s", (&url.URL{Scheme: to.Scheme, Host: to.Host}).String(), c.base.Scheme, c.base.Host)
 	}
-	if p.Status == http.StatusUnauthorized && resp.Header.Get("Hazardd-Second-Factor") != "" {
-		p.Detail = "the account has a second factor, which a program cannot give; use a token of a service (hazardd token NAME --service)"
+	if factors := resp.Header.Get("Hazardd-Second-Factor"); p.Status == http.StatusUnauthorized && factors != "" {
+		p.needsCode = strings.Contains(factors, "totp")
+		p.Detail = "the account has a second factor, and no code was given; a program uses a token of a service (hazardd token NAME --service)"
 	}
 	if err != nil && p.Detail == "" {
 		p.Detail = "the error text is cut off"

@@ -37,6 +37,7 @@ const (
 type session struct {
 	client             *Client
 	username, password string
+	code               func() (string, error)
 	turn               chan struct{} // capacity 1
 
 	mu        sync.Mutex // guards the fields below
@@ -204,11 +205,11 @@ func (s *session) renewNow(ctx context.Context, login bool) (string, error) {
 }
 
 // ask asks the server for new tokens.
-func (s *session) ask(ctx context.Context, login bool) (string, error) {
+func (s *session) ask(ctx context.Context, again bool) (string, error) {
 	s.mu.Lock()
 	refresh, known := s.refresh, !s.noRefresh
 	s.mu.Unlock()
-	if refresh != "" && known && !(login && s.username != "") {
+	if refresh != "" && known && !(again && s.username != "") {
 		token, err := s.byRefresh(ctx, refresh)
 		if err == nil || s.username == "" {
 			return token, err
@@ -220,7 +221,23 @@ func (s *session) ask(ctx context.Context, login bool) (string, error) {
 	if s.username == "" {
 		return "", fmt.Errorf("%w: there is neither a token nor a name and password", ErrUnauthorized)
 	}
-	return s.post(ctx, "/authorize", wire.Credential{Username: s.username, Password: s.password})
+	login := struct {
+		wire.Credential
+		Code string `json:"otp,omitempty"`
+	}{Credential: wire.Credential{Username: s.username, Password: s.password}}
+	token, err := s.post(ctx, "/authorize", login)
+	if p, ok := errors.AsType[*Problem](err); !ok || !p.needsCode || s.code == nil {
+		return token, err
+	}
+	if login.Code, err = s.code(); err != nil {
+		return "", err
+	}
+	if token, err = s.post(ctx, "/authorize", login); err != nil {
+		if p, ok := errors.AsType[*Problem](err); ok && p.needsCode {
+			p.Detail = "the code of the second factor is wrong, or was used before: wait for the next one"
+		}
+	}
+	return token, err
 }
 
 // byRefresh uses the refresh token. If the answer is lost, it retries: the server returns the same

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/hazardd/hazardd/client"
@@ -35,17 +35,17 @@ func (a *accountFlags) with(ctx context.Context, c *console, f func(*client.Clie
 type accountPasswdCmd struct {
 	Server        publicURL `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Server to talk to."`
 	User          string    `required:"" placeholder:"NAME" help:"User to log in as."`
-	PasswordStdin bool      `help:"Read the old password and the new one from standard input, each on a line. Without this they are asked for."`
+	PasswordStdin bool      `help:"Read the old password and the new one from standard input, each on a line, and a code of a second factor from a third one. Without this they are asked for."`
 }
 
 // Run changes the password.
 func (a *accountPasswdCmd) Run(ctx context.Context, c *console) error {
-	old, fresh, err := a.read(ctx, c)
+	old, fresh, code, err := a.read(ctx, c)
 	if err != nil {
 		return err
 	}
 	flags := serverFlags{Server: a.Server, User: a.User}
-	server, err := client.New(string(a.Server), client.Options{Username: a.User, Password: old, UserAgent: "hazardd-account"})
+	server, err := client.New(string(a.Server), client.Options{Username: a.User, Password: old, Code: code, UserAgent: "hazardd-account"})
 	if err != nil {
 		return err
 	}
@@ -61,33 +61,32 @@ func (a *accountPasswdCmd) Run(ctx context.Context, c *console) error {
 	})
 }
 
-func (a *accountPasswdCmd) read(ctx context.Context, c *console) (old, fresh string, err error) {
+func (a *accountPasswdCmd) read(ctx context.Context, c *console) (old, fresh string, code func() (string, error), err error) {
 	if a.PasswordStdin {
-		text, err := io.ReadAll(io.LimitReader(c.in, maxPasswordInput+1))
-		if err != nil {
-			return "", "", fmt.Errorf("read the passwords: %w", err)
+		lines, err := readLines(c, "passwords", 3)
+		switch {
+		case err != nil || len(lines) == 1:
+			return "", "", nil, cmp.Or(err, errors.New("passwords: expected the old one and the new one on standard input, each on a line"))
+		case len(lines) == 3:
+			code = func() (string, error) { return lines[2], nil }
 		}
-		lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"), "\n")
-		if len(lines) != 2 || lines[0] == "" || len(text) > maxPasswordInput {
-			return "", "", errors.New("passwords: expected two lines on standard input, the old one and the new one")
-		}
-		return lines[0], lines[1], nil
+		return lines[0], lines[1], code, nil
 	}
 	if !c.inTerminal {
-		return "", "", errors.New("no terminal to ask for the passwords: use --password-stdin")
+		return "", "", nil, errors.New("no terminal to ask for the passwords: use --password-stdin")
 	}
 	var answers [3]string
 	for i, prompt := range []string{"Old password of " + a.User + ": ", "New password: ", "The same again: "} {
 		p, err := ask(ctx, c, prompt)
 		if err != nil {
-			return "", "", err
+			return "", "", nil, err
 		}
 		answers[i] = string(p)
 	}
 	if answers[1] != answers[2] {
-		return "", "", errors.New("the two new passwords differ; nothing was changed")
+		return "", "", nil, errors.New("the two new passwords differ; nothing was changed")
 	}
-	return answers[0], answers[1], nil
+	return answers[0], answers[1], askCode(ctx, c, a.User), nil
 }
 
 type accountSessionsCmd struct{ accountFlags }

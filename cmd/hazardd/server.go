@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -17,7 +18,7 @@ import (
 type serverFlags struct {
 	Server        publicURL `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Server to talk to."`
 	User          string    `placeholder:"NAME" help:"User to log in as."`
-	PasswordStdin bool      `xor:"secret" help:"Read the password from standard input. Default: ask for it."`
+	PasswordStdin bool      `xor:"secret" help:"Read the password from standard input, and a code of a second factor from its second line. Default: ask for them."`
 	TokenStdin    bool      `xor:"secret" help:"Read the output of hazardd token from standard input, instead of a user and password."`
 }
 
@@ -44,7 +45,7 @@ func (e *serverFlags) needed() error {
 func (e *serverFlags) explain(err error) error {
 	switch {
 	case errors.Is(err, client.ErrUnauthorized):
-		return fmt.Errorf("%w: check the user and the password; a token is valid for an hour only", err)
+		return fmt.Errorf("%w: check the user and the password, and the code of a second factor; a token is valid for an hour only", err)
 	case isNetwork(err):
 		// Not wrapped: explain would advise about --listen.
 		return fmt.Errorf("%v: check that a server is running at %s, or name another with --server", err, e.Server)
@@ -70,17 +71,19 @@ func (e *serverFlags) client(ctx context.Context, c *console, agent string) (*cl
 			return nil, err
 		}
 	case e.PasswordStdin:
-		text, err := readSecret(c, "password")
+		lines, err := readLines(c, "password", 2)
 		if err != nil {
 			return nil, err
 		}
-		o.Password = text
+		if o.Password = lines[0]; len(lines) > 1 {
+			o.Code = func() (string, error) { return lines[1], nil }
+		}
 	case c.inTerminal:
 		password, err := ask(ctx, c, "Password of "+e.User+": ")
 		if err != nil {
 			return nil, err
 		}
-		o.Password = string(password)
+		o.Password, o.Code = string(password), askCode(ctx, c, e.User)
 	default:
 		return nil, errors.New("no terminal to ask for the password: use --password-stdin")
 	}
@@ -105,15 +108,32 @@ func readToken(text string) (access, refresh string, err error) {
 	return pair.AccessToken, pair.RefreshToken, nil
 }
 
+// askCode returns a function that asks for a code of a second factor.
+func askCode(ctx context.Context, c *console, user string) func() (string, error) {
+	return func() (string, error) {
+		code, err := ask(ctx, c, "Code of the second factor of "+user+": ")
+		return strings.TrimSpace(string(code)), err
+	}
+}
+
 // readSecret reads one line from standard input.
 func readSecret(c *console, what string) (string, error) {
+	lines, err := readLines(c, what, 1)
+	if err != nil {
+		return "", err
+	}
+	return lines[0], nil
+}
+
+// readLines reads at least one line from standard input, at most so many.
+func readLines(c *console, what string, most int) ([]string, error) {
 	text, err := io.ReadAll(io.LimitReader(c.in, maxPasswordInput+1))
 	if err != nil {
-		return "", fmt.Errorf("read the %s: %w", what, err)
+		return nil, fmt.Errorf("read the %s: %w", what, err)
 	}
-	line := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
-	if strings.Contains(line, "\n") || len(text) > maxPasswordInput || line == "" {
-		return "", fmt.Errorf("%s: expected one line on standard input", what)
+	lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"), "\n")
+	if len(lines) > most || len(text) > maxPasswordInput || slices.Contains(lines, "") {
+		return nil, fmt.Errorf("%s: expected %s on standard input", what, [...]string{"one line", "a line, and a second one for a code of a second factor,", "two lines, and a third one for a code of a second factor,"}[most-1])
 	}
-	return line, nil
+	return lines, nil
 }
