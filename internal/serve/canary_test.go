@@ -43,12 +43,12 @@ func TestACanaryIsNowhereAfterARedaction(t *testing.T) {
 		c.ApproveWarnings = true
 	})
 	in := s.canaries(t, box)
-	before := s.hears(t, in)
+	before, _ := s.hears(t, in)
 	if len(before) < 25 {
 		t.Errorf("before, only these answers hold the canary: %v", before)
 	}
 	if database == "" {
-		eventually(t, "the backup holds the canary", func() bool { return len(holding(t, backup)) > 0 })
+		eventually(t, "the backup holds the canary", func() bool { names, _ := holding(t, backup); return len(names) > 0 })
 	}
 	for _, r := range in.redactions {
 		if a := s.do("root", "POST", r[0]+"/redact", r[1]); a.Status != http.StatusOK || bytes.Contains(a.Body, []byte(songWord)) {
@@ -60,21 +60,36 @@ func TestACanaryIsNowhereAfterARedaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.settle(last)
-	if after := s.hears(t, in); len(after) > 0 {
+	after, heard := s.hears(t, in)
+	if len(after) > 0 {
 		t.Errorf("after, these answers hold the canary: %v", after)
 	}
 	if a := s.do("red", "GET", "/payloads/"+in.innocent, nil); a.Status != http.StatusOK {
 		t.Errorf("a payload without the text is gone too: %d %s", a.Status, a.Body)
 	}
 	if database != "" { // PostgreSQL keeps its files itself
+		t.Logf("%d answers, %d bytes searched, %d traces", heard.places, heard.bytes, len(after))
 		return
 	}
-	eventually(t, "the backup begins anew", func() bool { return len(holding(t, backup)) == 0 })
-	if names := holding(t, data); len(names) > 0 {
+	var kept walk
+	eventually(t, "the backup begins anew", func() bool {
+		var names []string
+		names, kept = holding(t, backup)
+		return len(names) == 0
+	})
+	names, stored := holding(t, data)
+	if len(names) > 0 {
 		t.Errorf("these files hold the canary: %v", names)
 	}
+	t.Logf("%d answers, %d files of the server and %d of its backup, %d bytes searched, %d traces",
+		heard.places, stored.places, kept.places, heard.bytes+stored.bytes+kept.bytes, len(after)+len(names))
 	s.knownFiles(t, data)
 }
+
+// walk counts where a canary was looked for.
+type walk struct{ places, bytes int }
+
+func (w *walk) add(text []byte) { w.places, w.bytes = w.places+1, w.bytes+len(text) }
 
 // canaries is what went in.
 type canaries struct {
@@ -155,7 +170,7 @@ func (w *world) canaries(t *testing.T, box *mailbox) *canaries {
 
 // hears lists the answers that hold the canary, to a reader, an editor and an admin: of each operation
 // that reads, in every format.
-func (w *world) hears(t *testing.T, in *canaries) (found []string) {
+func (w *world) hears(t *testing.T, in *canaries) (found []string, walked walk) {
 	t.Helper()
 	contract, err := server.Contract()
 	if err != nil {
@@ -189,7 +204,7 @@ func (w *world) hears(t *testing.T, in *canaries) (found []string) {
 		}
 		paths = append(paths, path+"?lang=fr")
 	}
-	paths = append(paths, "/hazards?q="+songWord)
+	paths = append(paths, "/hazards?q="+songWord, "/hazards?f=gpkg", "/hazards?f=kml", "/hazards?f=geojson", "/arcgis/rest/services/hazards/FeatureServer/0/query?where=1%3D1&outFields=*&f=json")
 	for _, user := range []string{"reader", "red", "root"} {
 		for _, path := range paths {
 			req := newRequest(t, w.tokens, user, "GET", w.URL()+path, nil)
@@ -204,6 +219,7 @@ func (w *world) hears(t *testing.T, in *canaries) (found []string) {
 				t.Fatalf("%s: %v", path, err)
 			}
 			text := decode(t, resp.Header.Get("Content-Encoding"), body.Bytes())
+			walked.add(text)
 			if text = bytes.ReplaceAll(text, []byte("q="+songWord), nil); holdsCanary(text) || holdsCanary([]byte(resp.Header.Get("Content-Disposition"))) {
 				found = append(found, user+" "+path)
 			}
@@ -212,17 +228,18 @@ func (w *world) hears(t *testing.T, in *canaries) (found []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if holdsCanary([]byte(w.replayTo(last, user))) {
+		events := []byte(w.replayTo(last, user))
+		if walked.add(events); holdsCanary(events) {
 			found = append(found, user+" /events")
 		}
 	}
-	return found
+	return found, walked
 }
 
 func holdsCanary(text []byte) bool { return bytes.Contains(bytes.ToLower(text), []byte(songWord)) }
 
 // holding lists the files below a folder that hold the canary, as they are or within zstd.
-func holding(t *testing.T, folder string) (names []string) {
+func holding(t *testing.T, folder string) (names []string, walked walk) {
 	t.Helper()
 	unzip, err := zstd.NewReader(nil)
 	if err != nil {
@@ -240,7 +257,7 @@ func holding(t *testing.T, folder string) (names []string) {
 		if plain, err := unzip.DecodeAll(content, nil); err == nil {
 			content = append(content, plain...)
 		}
-		if holdsCanary(content) {
+		if walked.add(content); holdsCanary(content) {
 			names = append(names, path)
 		}
 		return nil
@@ -248,7 +265,7 @@ func holding(t *testing.T, folder string) (names []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return names
+	return names, walked
 }
 
 // skipGone ignores that a file was removed while others were read.
