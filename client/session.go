@@ -232,10 +232,11 @@ func (s *session) ask(ctx context.Context, again bool) (string, error) {
 	if login.Code, err = s.code(); err != nil {
 		return "", err
 	}
-	if token, err = s.post(ctx, "/authorize", login); err != nil {
-		if p, ok := errors.AsType[*Problem](err); ok && p.needsCode {
-			p.Detail = "the code of the second factor is wrong, or was used before: wait for the next one"
-		}
+	token, err = s.post(ctx, "/authorize", login)
+	if p, ok := errors.AsType[*Problem](err); ok && p.needsCode {
+		refused := *p
+		refused.Detail = "the code of the second factor is wrong, or was used before: wait for the next one"
+		err = fmt.Errorf("POST /authorize: %w", &refused)
 	}
 	return token, err
 }
