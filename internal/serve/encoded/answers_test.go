@@ -3,49 +3,46 @@ package encoded
 import (
 	"bytes"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 func TestACostlyAnswerIsMadeOnceForEachViewAndRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		live := open(t, 1, []*hazard.Hazard{flood(1, start.Add(time.Hour)), flood(2, start.Add(2*time.Hour))})
-		answers, made := NewAnswers(1<<20), atomic.Int32{}
-		get := func(at hazard.Instant, said, text string) string {
-			body, err := answers.Get(live.View(at), said, func() (*Body, error) {
-				made.Add(1)
-				time.Sleep(time.Second)
-				return NewBody([]byte(text), false), nil
-			})
-			if err != nil {
-				t.Error(err)
-				return ""
+	live := open(t, 1, []*hazard.Hazard{flood(1, start.Add(time.Hour)), flood(2, start.Add(2*time.Hour))})
+	answers, made := NewAnswers(1<<20), atomic.Int32{}
+	get := func(at hazard.Instant, said, text string) string {
+		body, err := answers.Get(live.View(at), said, func() (*Body, error) {
+			made.Add(1)
+			return NewBody([]byte(text), false), nil
+		})
+		if err != nil {
+			t.Error(err)
+			return ""
+		}
+		return string(body.Bytes(Identity))
+	}
+	var readers sync.WaitGroup
+	for range 8 {
+		readers.Go(func() {
+			if got := get(start, "one", "a"); got != "a" {
+				t.Errorf("%q", got)
 			}
-			return string(body.Bytes(Identity))
+		})
+	}
+	readers.Wait()
+	for i, want := range []struct {
+		at       hazard.Instant
+		said, is string
+		made     int32
+	}{{start, "one", "a", 1}, {start, "two", "b", 2}, {start, "one", "a", 2}, {start.Add(time.Hour), "one", "c", 3}, {start.Add(time.Hour), "one", "c", 3}} {
+		if got := get(want.at, want.said, want.is); got != want.is || made.Load() != want.made {
+			t.Errorf("%d: %q, made %d times; want %q, %d", i, got, made.Load(), want.is, want.made)
 		}
-		for range 8 {
-			go func() {
-				if got := get(start, "one", "a"); got != "a" {
-					t.Errorf("%q", got)
-				}
-			}()
-		}
-		time.Sleep(time.Second)
-		synctest.Wait() // all have it when the first does
-		for i, want := range []struct {
-			at       hazard.Instant
-			said, is string
-			made     int32
-		}{{start, "one", "a", 1}, {start, "two", "b", 2}, {start, "one", "a", 2}, {start.Add(time.Hour), "one", "c", 3}, {start.Add(time.Hour), "one", "c", 3}} {
-			if got := get(want.at, want.said, want.is); got != want.is || made.Load() != want.made {
-				t.Errorf("%d: %q, made %d times; want %q, %d", i, got, made.Load(), want.is, want.made)
-			}
-		}
-	})
+	}
 }
 
 // A view that was replaced makes its answers for the reader that still has it, and leaves the present
