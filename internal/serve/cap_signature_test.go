@@ -17,6 +17,7 @@ import (
 	"github.com/hazardd/hazardd/internal/serve/route"
 	"github.com/hazardd/hazardd/internal/tell/publish"
 	"github.com/hazardd/hazardd/internal/test/server"
+	"github.com/hazardd/hazardd/internal/test/signature"
 )
 
 func signingKey(t testing.TB) (key, certificate, root string) {
@@ -29,7 +30,7 @@ func signingKey(t testing.TB) (key, certificate, root string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return server.KeyPair(t, secret, authority)
+	return signature.KeyPair(t, secret, authority)
 }
 
 // Three nodes on one store: two sign, and one does not.
@@ -87,7 +88,7 @@ func TestMessagesAreSigned(t *testing.T) {
 		if string(front)+string(back) != string(plain.Body) {
 			t.Errorf("without its signature %s is\n%s\nnot\n%s", path, string(front)+string(back), plain.Body)
 		}
-		if err := server.Verify(t, certificate, root, a.Body); err != nil {
+		if err := signature.Verify(t, certificate, root, a.Body); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
 		packed := one.do("", "GET", path, nil, "Accept-Encoding", "gzip")
@@ -100,7 +101,7 @@ func TestMessagesAreSigned(t *testing.T) {
 		t.Fatalf("%d messages, want an alert, an update and a cancellation", len(signed))
 	}
 	altered := bytes.Replace(signed[2], []byte("<urgency>"), []byte("<urgency> "), 1)
-	if err := server.Verify(t, certificate, root, altered); err == nil || bytes.Equal(altered, signed[2]) {
+	if err := signature.Verify(t, certificate, root, altered); err == nil || bytes.Equal(altered, signed[2]) {
 		t.Error("a modified message has a valid signature")
 	}
 	// A document that is no message of an organization is not signed.
@@ -119,7 +120,7 @@ func TestTheServiceSignsMessagesWithItsKey(t *testing.T) {
 	if m.Signature == nil {
 		t.Fatalf("no signature: %s", text)
 	}
-	if err := server.Verify(t, certificate, root, text); err != nil {
+	if err := signature.Verify(t, certificate, root, text); err != nil {
 		t.Error(err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/tell/publish"
-	"github.com/hazardd/hazardd/internal/test/server"
+	"github.com/hazardd/hazardd/internal/test/signature"
 )
 
 var (
@@ -48,7 +48,7 @@ var documents = map[string]string{
 }
 
 func TestASignatureIsGoodAndTheRestOfTheDocumentAsItWas(t *testing.T) {
-	key, certificate, root := server.KeyPair(t, key2048(), authority())
+	key, certificate, root := signature.KeyPair(t, key2048(), authority())
 	s, err := publish.OpenSigner(key, certificate)
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestASignatureIsGoodAndTheRestOfTheDocumentAsItWas(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := server.Verify(t, certificate, root, signed); err != nil {
+			if err := signature.Verify(t, certificate, root, signed); err != nil {
 				t.Errorf("the signature is not good: %v\n%.500s", err, signed)
 			}
 			from, to := bytes.Index(signed, []byte("<ds:Signature ")), bytes.Index(signed, []byte("</ds:Signature>"))+len("</ds:Signature>")
@@ -78,8 +78,8 @@ func TestASignatureIsGoodAndTheRestOfTheDocumentAsItWas(t *testing.T) {
 }
 
 func TestNoAlteredDocumentHasAGoodSignature(t *testing.T) {
-	key, certificate, root := server.KeyPair(t, key2048(), authority())
-	_, other, stranger := server.KeyPair(t, key2048(), elliptical())
+	key, certificate, root := signature.KeyPair(t, key2048(), authority())
+	_, other, stranger := signature.KeyPair(t, key2048(), elliptical())
 	s, err := publish.OpenSigner(key, certificate)
 	if err != nil {
 		t.Fatal(err)
@@ -90,19 +90,19 @@ func TestNoAlteredDocumentHasAGoodSignature(t *testing.T) {
 	}
 	for _, alter := range [][2]string{{"a.1", "a.2"}, {"cap:1.2", "cap:1.1"}, {"</identifier>", "</identifier><note>more</note>"}, {"</identifier>", "</identifier> "}} {
 		altered := strings.Replace(string(signed), alter[0], alter[1], 1)
-		if err := server.Verify(t, certificate, root, []byte(altered)); altered == string(signed) || err == nil {
+		if err := signature.Verify(t, certificate, root, []byte(altered)); altered == string(signed) || err == nil {
 			t.Errorf("the signature is good with %q for %q", alter[1], alter[0])
 		}
 	}
-	if err := server.Verify(t, other, stranger, signed); err == nil {
+	if err := signature.Verify(t, other, stranger, signed); err == nil {
 		t.Error("the signature is valid for a reader who trusts another authority")
 	}
 }
 
 func TestKeysThatCannotSignAreRefused(t *testing.T) {
-	key, certificate, _ := server.KeyPair(t, key2048(), authority())
-	curve, curveCertificate, _ := server.KeyPair(t, elliptical(), authority())
-	short, shortCertificate, _ := server.KeyPair(t, rsaKey(1024), authority())
+	key, certificate, _ := signature.KeyPair(t, key2048(), authority())
+	curve, curveCertificate, _ := signature.KeyPair(t, elliptical(), authority())
+	short, shortCertificate, _ := signature.KeyPair(t, rsaKey(1024), authority())
 	long := filepath.Join(t.TempDir(), "long")
 	if err := os.WriteFile(long, make([]byte, 1<<20+1), 0o600); err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestKeysThatCannotSignAreRefused(t *testing.T) {
 // A message in three languages with outlines of a thousand positions, about 70 kB.
 func BenchmarkSign(b *testing.B) {
 	for name, secret := range map[string]crypto.Signer{"2048": key2048(), "4096": rsaKey(4096)} {
-		key, certificate, _ := server.KeyPair(b, secret, authority())
+		key, certificate, _ := signature.KeyPair(b, secret, authority())
 		s, err := publish.OpenSigner(key, certificate)
 		if err != nil {
 			b.Fatal(err)

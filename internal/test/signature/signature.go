@@ -1,4 +1,5 @@
-package server
+// Package signature gives tests keys with certificates, and verifies signed XML with two libraries.
+package signature
 
 import (
 	"crypto"
