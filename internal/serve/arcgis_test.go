@@ -11,8 +11,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/hazardd/hazardd/internal/app"
+	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/serve/route"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 const featureServer = "/arcgis/rest/services/hazards/FeatureServer"
@@ -365,11 +369,27 @@ func TestAPageIsFullWhileThereIsMore(t *testing.T) {
 		at := 2 * math.Pi * float64(i) / 400
 		ring = append(ring, fmt.Sprintf("[%.6f,%.6f]", 10+math.Cos(at), 50+math.Sin(at)))
 	}
-	area := json.RawMessage(`{"type":"Polygon","coordinates":[[` + strings.Join(append(ring, ring[0]), ",") + `]]}`)
+	area := hazard.Area{Role: hazard.AlertArea, Geometry: `{"type":"Polygon","coordinates":[[` + strings.Join(append(ring, ring[0]), ",") + `]]}`}
 	const n = 520
-	for i := range n {
-		s.hazard("red", "hazard_Name", fmt.Sprint(i), "area", area)
+	at := s.Now()
+	last, err := s.Store.Write(t.Context(), at, store.Origin{User: "red"}, func(tx *store.Tx) error {
+		refs, err := tx.KeepAreas([]hazard.Area{area})
+		if err != nil {
+			return err
+		}
+		for i := range n {
+			h := &hazard.Hazard{UUID: uuid.New(), Name: fmt.Sprint(i), Type: hazard.Flood, Severity: hazard.Watch, Category: hazard.Event, Status: hazard.Active,
+				Start: at, End: at, Created: at, LastUpdate: at, Updated: at, OrgID: s.RedCross, Areas: refs}
+			if err := tx.SaveHazard(h, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
+	s.settle(last)
 	first := s.queryLayer(1)
 	second := s.queryLayer(1, "resultOffset", "500")
 	if len(first.Features) != 500 || !first.ExceededTransferLimit || len(second.Features) != n-500 || second.ExceededTransferLimit {
