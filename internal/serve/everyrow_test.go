@@ -121,7 +121,8 @@ func (f flipped) columns(t *testing.T, d *sql.DB, table string, ofKey bool) []st
 
 // Whatever row of whatever table has one wrong bit, after a restart nothing but what that row holds is harmed: of two
 // editors, two webhooks, two subscribers and two publishers at least one goes on, and at most one hazard is not what
-// it was. HAZARDD_TESTS=all turns a bit in every row; else in one of each table. HAZARDD_SEED chooses others.
+// it was. HAZARDD_TESTS=all turns a bit in every row, ci in one of each table; else in one of every third table.
+// HAZARDD_SEED chooses others.
 func TestOneWrongBitInARowHarmsNoOther(t *testing.T) {
 	test.Seconds(t)
 	seed := uint64(1)
@@ -428,15 +429,17 @@ func (f flipped) fillTheRest(t *testing.T) {
 	}
 }
 
-// oneOfEach chooses a row of each table.
+// oneOfEach chooses a row of each table, or of every third.
 func oneOfEach(rows []oneRow, seed uint64) (some []oneRow) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	r.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 	seen := map[string]bool{}
 	for _, row := range rows {
 		if !seen[row.table] {
+			if test.OneIn(3, len(seen)) {
+				some = append(some, row)
+			}
 			seen[row.table] = true
-			some = append(some, row)
 		}
 	}
 	return some

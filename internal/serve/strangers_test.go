@@ -29,7 +29,10 @@ func TestSlowReadersOfOneAddressLeaveRoomForOthers(t *testing.T) {
 		"/hazards/1", "/hazards/1/products", "/hazards/1/changes?limit=1000", "/changes?limit=1000", "/hazards/1/map.png", "/ogc/collections/hazards/items?limit=1000", "/ogc/collections/active-hazards/items",
 		"/arcgis/rest/services/hazards/FeatureServer/0/query?where=1%3D1&outFields=*&f=json", "/cap/feed.atom", "/h/1", "/tiles/0/0/0.mvt",
 	}
-	for _, path := range paths[:test.Rounds(len(paths), 8)] {
+	for i, path := range paths {
+		if !test.OneIn(4, i) {
+			continue
+		}
 		t.Run(path, func(t *testing.T) {
 			const slow = 12
 			begun, read := make(chan struct{}, slow), make(chan struct{})

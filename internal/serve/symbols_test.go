@@ -17,7 +17,7 @@ import (
 func TestEverySymbolIsServedInBothFormsWithoutAToken(t *testing.T) {
 	test.NoRace(t)
 	s := start(t)
-	for _, y := range symbol.All() {
+	for i, y := range symbol.All() {
 		address := fmt.Sprintf("/symbols/%s/%s/%s", y.Type, y.Category, y.Severity)
 		svg := s.do("", "GET", address+".svg", nil)
 		if svg.Status != 200 || svg.Header.Get("Content-Type") != "image/svg+xml" {
@@ -29,6 +29,9 @@ func TestEverySymbolIsServedInBothFormsWithoutAToken(t *testing.T) {
 			} else if err != nil {
 				t.Fatalf("%s.svg: %v", address, err)
 			}
+		}
+		if !test.OneIn(7, i) { // the tests of the package symbol draw all
+			continue
 		}
 		pic := s.do("", "GET", address+".png?size=24", nil)
 		if pic.Status != 200 || pic.Header.Get("Content-Type") != "image/png" {

@@ -17,12 +17,12 @@ import (
 // All reports whether all tests run. It panics if HAZARDD_TESTS has an unknown value.
 func All() bool {
 	switch v := os.Getenv("HAZARDD_TESTS"); v {
-	case "", "default":
+	case "", "default", "ci":
 		return false
 	case "all":
 		return true
 	default:
-		panic(fmt.Sprintf("HAZARDD_TESTS is %q, want default or all", v))
+		panic(fmt.Sprintf("HAZARDD_TESTS is %q, want default, ci or all", v))
 	}
 }
 
@@ -58,6 +58,11 @@ func Rounds(all, few int) int {
 		return all
 	}
 	return few
+}
+
+// OneIn reports whether a test takes its input number i: one in n, or every one in .ci/run and if all tests run.
+func OneIn(n, i int) bool {
+	return i%n == 0 || !testing.Short() && (All() || os.Getenv("HAZARDD_TESTS") == "ci")
 }
 
 // Checks limits how often rapid.Check tries a property of t, which is slow to try, unless all tests
