@@ -90,7 +90,7 @@ func run(ctx context.Context, o options) (err error) {
 	if err := fill(ctx, dir, o.hazards, hazard.At(time.Now())); err != nil {
 		return err
 	}
-	s, err := served.StartServer(ctx, time.Minute, dir)
+	s, err := served.StartServer(ctx, 0, dir)
 	if err != nil {
 		return err
 	}

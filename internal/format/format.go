@@ -100,6 +100,9 @@ type Entry struct {
 	Areas    []hazard.Area // the areas of Hazard.Areas
 	Products int           // number of products that the reader may see
 	Versions []Version     // for CAP; see Versions
+	// Around is what lies where the hazard is, for its headline; nil means that it is looked up, which
+	// costs more than all else.
+	Around *headline.Around
 }
 
 // Options are the metadata of a document.
@@ -191,14 +194,22 @@ func (e *Entry) headline(l *words.Language, at hazard.Instant) headline.Headline
 	if at == 0 {
 		at = e.Hazard.LastUpdate
 	}
-	var shapes []geo.Shape
+	around := e.Around
+	if around == nil {
+		around = headline.AroundOf(e.Hazard, e.shown()...)
+	}
+	return headline.Make(e.Hazard, around, headline.Reader{Language: l, At: at})
+}
+
+// shown returns the areas of the shown role.
+func (e *Entry) shown() (shapes []geo.Shape) {
 	for _, a := range e.Areas {
 		// What is stored can be read; should it not, the hazard still has its point.
 		if s, err := geo.ReadStored(a.Geometry); err == nil && a.Role == e.Hazard.ShownRole() {
 			shapes = append(shapes, s)
 		}
 	}
-	return headline.Make(e.Hazard, headline.AroundOf(e.Hazard, shapes...), headline.Reader{Language: l, At: at})
+	return shapes
 }
 
 // page returns the metadata of a list of n hazards.

@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"strconv"
 
+	"github.com/hazardd/hazardd/internal/format/headline"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -23,13 +24,16 @@ type fragment struct {
 // Cache stores fragments, so that unchanged hazards are not encoded again. Lists of active hazards,
 // pages of searches, earlier moments and OGC items share it. It is safe for concurrent use.
 type Cache struct {
+	// Around sets Entry.Around, if the format has headlines; nil leaves it out.
+	Around func(ctx context.Context, h *hazard.Hazard) (*headline.Around, error)
+
 	kept *lru.Cache[fragmentKey, fragment]
 	seed maphash.Seed
 }
 
 // NewCache makes a Cache of at most maxSize bytes.
 func NewCache(maxSize int) *Cache {
-	return &Cache{lru.New[fragmentKey, fragment](maxSize), maphash.MakeSeed()}
+	return &Cache{kept: lru.New[fragmentKey, fragment](maxSize), seed: maphash.MakeSeed()}
 }
 
 // fragmentKey is all that a fragment depends on. The change that made a state names it, but the state ends by itself
@@ -104,6 +108,11 @@ func (c *Cache) Write(ctx context.Context, w *Writer, s Store, h *hazard.Hazard,
 		e, err := Read(ctx, s, w.format, h, products)
 		if err != nil {
 			return err
+		}
+		if c.Around != nil && w.format != CAP && w.format != JSON && w.format != NDJSON {
+			if e.Around, err = c.Around(ctx, h); err != nil {
+				return err
+			}
 		}
 		if fr, err = w.fragment(e); err != nil {
 			return err

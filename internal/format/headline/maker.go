@@ -3,6 +3,7 @@ package headline
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"hash/maphash"
 
 	"github.com/hazardd/hazardd/internal/geo"
@@ -66,7 +67,7 @@ func (m *Maker) Of(ctx context.Context, h *hazard.Hazard, l *words.Language, at 
 
 // Around returns what lies where a hazard is.
 func (m *Maker) Around(ctx context.Context, h *hazard.Hazard) (*Around, error) {
-	key := h.ExposureKey() + string(h.Place())
+	key := fmt.Sprint(h.ExposureKey(), h.Place(), h.Longitude, h.Latitude) // the first rounds the place
 	if known, ok := m.around.Get(key); ok {
 		return known, nil
 	}

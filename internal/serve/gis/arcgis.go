@@ -299,7 +299,7 @@ func (a *ArcGIS) arcgisAdd(ctx context.Context, out *bytes.Buffer, write *arcgis
 	if out.Len() > maxArcgisPage {
 		return route.BadParameter("resultRecordCount", "%d features are more than %d MiB; ask for fewer, or with quantizationParameters", write.Len(), maxArcgisPage>>20)
 	}
-	e, err := format.Read(ctx, a.Store.Log, format.GeoJSON, reader.Of(h), products)
+	e, err := a.Entry(ctx, a.Store.Log, reader.Of(h), products)
 	if err != nil {
 		return err
 	}

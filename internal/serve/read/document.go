@@ -31,3 +31,13 @@ func (a *Hazards) Encode(ctx context.Context, out io.Writer, from format.Store, 
 	}
 	return doc.Close()
 }
+
+// Entry returns a hazard as a row of a table has it, with the number of products that the reader may
+// see.
+func (a *Hazards) Entry(ctx context.Context, from format.Store, h *hazard.Hazard, products int) (*format.Entry, error) {
+	e, err := format.Read(ctx, from, format.GeoJSON, h, products)
+	if err == nil {
+		e.Around, err = a.Headlines.Around(ctx, h)
+	}
+	return e, err
+}

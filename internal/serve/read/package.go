@@ -38,7 +38,7 @@ func (a *Lists) answerPackage(w http.ResponseWriter, r *http.Request, who *auth.
 		return err
 	}
 	restricted, _, err := a.Each(r.Context(), q, who, func(h *hazard.Hazard, products int) (bool, error) {
-		e, err := format.Read(r.Context(), a.storeAt(q.At), format.GeoJSON, reader.Of(h), products)
+		e, err := a.Entry(r.Context(), a.storeAt(q.At), reader.Of(h), products)
 		if err != nil {
 			return false, err
 		}

@@ -53,6 +53,7 @@ func NewHazards(h *Hazards) *Hazards {
 	h.Headlines = headline.NewMaker(h.Store.Hazards)
 	h.readers.Most = h.Answers.Reading
 	h.forms, h.regions = format.NewCache(maxForms), lru.New[string, *coverage.Region](maxRegions)
+	h.forms.Around = h.Headlines.Around
 	return h
 }
 
