@@ -24,7 +24,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store/sqlite/pagesum"
 	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/postgres"
-	testserver "github.com/hazardd/hazardd/internal/test/server"
+	"github.com/hazardd/hazardd/internal/test/signature"
 )
 
 // The scripts in testdata run the program as users do. They can also use these commands:
@@ -95,7 +95,7 @@ func TestScripts(t *testing.T) {
 			"signer": func(ts *testscript.TestScript, _ bool, _ []string) {
 				secret, err := rsa.GenerateKey(rand.Reader, 2048)
 				ts.Check(err)
-				key, certificate, _ := testserver.KeyPair(t, secret, secret)
+				key, certificate, _ := signature.KeyPair(t, secret, secret)
 				ts.Setenv("CAPKEY", key)
 				ts.Setenv("CAPCERTIFICATE", certificate)
 			}},
