@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/go-json-experiment/json"
@@ -47,7 +48,20 @@ func (c *Client) SetDisplayName(ctx context.Context, display string) error {
 // ChangePassword changes the user's password. It ends all sessions, including the client's own, so
 // the client cannot be used afterwards.
 func (c *Client) ChangePassword(ctx context.Context, old, fresh string) error {
-	text, err := json.Marshal(map[string]string{"old": old, "new": fresh})
+	err := c.changePassword(ctx, map[string]string{"old": old, "new": fresh})
+	p, ok := errors.AsType[*Problem](err)
+	if !ok || !p.needsCode || c.session.code == nil {
+		return err
+	}
+	code, err := c.session.code() // another than that of the login: each works once
+	if err != nil {
+		return err
+	}
+	return c.changePassword(ctx, map[string]string{"old": old, "new": fresh, "otp": code})
+}
+
+func (c *Client) changePassword(ctx context.Context, body map[string]string) error {
+	text, err := json.Marshal(body)
 	if err != nil {
 		return &InputError{"the passwords are not valid text"}
 	}

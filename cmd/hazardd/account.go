@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/hazardd/hazardd/client"
@@ -35,7 +36,7 @@ func (a *accountFlags) with(ctx context.Context, c *console, f func(*client.Clie
 type accountPasswdCmd struct {
 	Server        publicURL `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Server to talk to."`
 	User          string    `required:"" placeholder:"NAME" help:"User to log in as."`
-	PasswordStdin bool      `help:"Read the old password and the new one from standard input, each on a line, and a code of a second factor from a third one. Without this they are asked for."`
+	PasswordStdin bool      `help:"Read the old password and the new one from standard input, each on a line, and two codes of a second factor from two more: one to log in, one for the change. Without this they are asked for."`
 }
 
 // Run changes the password.
@@ -63,12 +64,18 @@ func (a *accountPasswdCmd) Run(ctx context.Context, c *console) error {
 
 func (a *accountPasswdCmd) read(ctx context.Context, c *console) (old, fresh string, code func() (string, error), err error) {
 	if a.PasswordStdin {
-		lines, err := readLines(c, "passwords", 3)
+		lines, err := readLines(c, "passwords", 4)
 		switch {
 		case err != nil || len(lines) == 1:
 			return "", "", nil, cmp.Or(err, errors.New("passwords: expected the old one and the new one on standard input, each on a line"))
-		case len(lines) == 3:
-			code = func() (string, error) { return lines[2], nil }
+		case len(lines) > 2:
+			code = func() (string, error) {
+				next := lines[2]
+				if len(lines) > 3 {
+					lines = slices.Delete(lines, 2, 3)
+				}
+				return next, nil
+			}
 		}
 		return lines[0], lines[1], code, nil
 	}

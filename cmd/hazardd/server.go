@@ -133,7 +133,7 @@ func readLines(c *console, what string, most int) ([]string, error) {
 	}
 	lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"), "\n")
 	if len(lines) > most || len(text) > maxPasswordInput || slices.Contains(lines, "") {
-		return nil, fmt.Errorf("%s: expected %s on standard input", what, [...]string{"one line", "a line, and a second one for a code of a second factor,", "two lines, and a third one for a code of a second factor,"}[most-1])
+		return nil, fmt.Errorf("%s: expected %s on standard input", what, [...]string{"one line", "a line, and a second one for a code of a second factor,", "", "two lines, and two more for codes of a second factor,"}[most-1])
 	}
 	return lines, nil
 }
