@@ -64,7 +64,7 @@ func (a *accountPasswdCmd) Run(ctx context.Context, c *console) error {
 
 func (a *accountPasswdCmd) read(ctx context.Context, c *console) (old, fresh string, code func() (string, error), err error) {
 	if a.PasswordStdin {
-		lines, err := readLines(c, "passwords", 4)
+		lines, err := readLines(c, "passwords", 4, "two lines, and two more for codes of a second factor,")
 		switch {
 		case err != nil || len(lines) == 1:
 			return "", "", nil, cmp.Or(err, errors.New("passwords: expected the old one and the new one on standard input, each on a line"))

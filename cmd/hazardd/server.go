@@ -71,7 +71,7 @@ func (e *serverFlags) client(ctx context.Context, c *console, agent string) (*cl
 			return nil, err
 		}
 	case e.PasswordStdin:
-		lines, err := readLines(c, "password", 2)
+		lines, err := readLines(c, "password", 2, "a line, and a second one for a code of a second factor,")
 		if err != nil {
 			return nil, err
 		}
@@ -118,22 +118,22 @@ func askCode(ctx context.Context, c *console, user string) func() (string, error
 
 // readSecret reads one line from standard input.
 func readSecret(c *console, what string) (string, error) {
-	lines, err := readLines(c, what, 1)
+	lines, err := readLines(c, what, 1, "one line")
 	if err != nil {
 		return "", err
 	}
 	return lines[0], nil
 }
 
-// readLines reads at least one line from standard input, at most so many.
-func readLines(c *console, what string, most int) ([]string, error) {
+// readLines reads at least one line from standard input, at most so many; expected says so.
+func readLines(c *console, what string, most int, expected string) ([]string, error) {
 	text, err := io.ReadAll(io.LimitReader(c.in, maxPasswordInput+1))
 	if err != nil {
 		return nil, fmt.Errorf("read the %s: %w", what, err)
 	}
 	lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"), "\n")
 	if len(lines) > most || len(text) > maxPasswordInput || slices.Contains(lines, "") {
-		return nil, fmt.Errorf("%s: expected %s on standard input", what, [...]string{"one line", "a line, and a second one for a code of a second factor,", "", "two lines, and two more for codes of a second factor,"}[most-1])
+		return nil, fmt.Errorf("%s: expected %s on standard input", what, expected)
 	}
 	return lines, nil
 }
