@@ -15,6 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/test"
 )
 
@@ -130,6 +131,48 @@ func TestDocumentsOfAnIndexAreReadOnceAndWhenItSaysThatTheyChanged(t *testing.T)
 		time.Sleep(5 * time.Minute)
 		stop()
 		read(map[string]int{"/dated": 2, "/undated": 2})
+	})
+}
+
+// A standby that took over, or a backup that was restored under a running server, may lack what was
+// read since: the sources are asked for all of it again, and not whether something changed.
+func TestAStoreThatLostChangesReadsEverythingAgain(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		src := testSource("a")
+		b.net.serve("a.example", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("ETag", `"1"`)
+			switch {
+			case r.URL.Path == "/alert":
+				_, _ = io.WriteString(w, "event storm\nend\n")
+			case r.Header.Get("If-None-Match") != "":
+				w.WriteHeader(http.StatusNotModified)
+			default:
+				_, _ = io.WriteString(w, "link https://a.example/alert 1\nend\n")
+			}
+		})
+		read := func(want int) {
+			t.Helper()
+			time.Sleep(20 * time.Minute)
+			if n := len(b.net.asks("/alert")); n != want {
+				t.Errorf("the alert was read %d times, want %d", n, want)
+			}
+		}
+		stop := b.start(b.poller(src))
+		read(1)
+		if _, err := b.store.Fork(t.Context(), hazard.At(time.Now()), store.Failover); err != nil {
+			t.Fatal(err)
+		}
+		read(2)
+		stop()
+		if _, err := b.store.Fork(t.Context(), hazard.At(time.Now()), store.Restored); err != nil {
+			t.Fatal(err)
+		}
+		stop = b.start(b.poller(src)) // and so does a process that starts later
+		read(3)
+		stop()
+		stop = b.start(b.poller(src))
+		read(3)
+		stop()
 	})
 }
 

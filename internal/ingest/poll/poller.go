@@ -288,29 +288,44 @@ func (p *Poller) hold(ctx context.Context, holder string, work func(context.Cont
 	return lease.Hold(ctx, p.store.Leases, leaseName, holder, lost, work)
 }
 
-// lead polls all sources, each in its own goroutine, until ctx ends.
+// lead polls all sources, each in its own goroutine, until ctx ends. When the store has lost changes
+// (store.Fork), all begin again from what it still has.
 func (p *Poller) lead(ctx context.Context, l *lease.Lease) {
 	p.log.Info("polling", "sources", len(p.sources))
-	var wg sync.WaitGroup
-	var workers []*worker
 	for i := range p.sources {
-		src := &p.sources[i]
-		if src.Disabled {
-			p.disable(ctx, src.Name)
-			continue
+		if p.sources[i].Disabled {
+			p.disable(ctx, p.sources[i].Name)
 		}
-		w := newWorker(p, src, l)
-		workers = append(workers, w)
-		wg.Go(func() { w.run(ctx) })
 	}
-	wg.Go(func() { p.look(ctx, workers) })
-	wg.Wait()
+	for ctx.Err() == nil {
+		within, stop := context.WithCancel(ctx)
+		var wg sync.WaitGroup
+		var workers []*worker
+		for i := range p.sources {
+			if p.sources[i].Disabled {
+				continue
+			}
+			w := newWorker(p, &p.sources[i], l)
+			workers = append(workers, w)
+			wg.Go(func() { w.run(within) })
+		}
+		wg.Go(func() { p.look(within, workers); stop() })
+		wg.Wait()
+	}
 }
 
-// look passes on requests of other processes.
+// look passes on requests of other processes, until ctx ends or the store has lost changes.
 func (p *Poller) look(ctx context.Context, workers []*worker) {
 	passed := map[string]string{} // source → id
+	forks := int64(-1)
 	for ctx.Err() == nil {
+		switch n, err := p.store.Log.Forks(ctx); {
+		case err != nil: // the next look tries again
+		case forks >= 0 && n != forks:
+			return
+		default:
+			forks = n
+		}
 		requests, _ := p.store.Sources.Requests(ctx, requestEnd) // on error the next look tries again
 		for _, w := range workers {
 			var r request

@@ -21,8 +21,11 @@ type state struct {
 	// Unfinished means that a payload is being processed, or that new places have not been applied
 	// yet. A process that finds it set has taken over from one that died, and reads everything
 	// again.
-	Unfinished bool                  `json:"unfinished,omitzero"`
-	Feeds      map[string]*feedState `json:"feeds"` // by address
+	Unfinished bool `json:"unfinished,omitzero"`
+	// Forks is how often the store had lost changes (store.Fork) when this process began: what was
+	// read in lost ones is read again.
+	Forks int64                 `json:"forks,omitzero"`
+	Feeds map[string]*feedState `json:"feeds"` // by address
 	// Pushes are the connections over which the source pushes, by address.
 	Pushes map[string]*pushState `json:"pushes,omitzero"`
 	Last   Counts                `json:"last"`
@@ -194,6 +197,14 @@ func (st *state) enqueue(jobs []job) (dropped int) {
 	dropped = max(0, len(all)-maxJobs)
 	st.Jobs = all[:len(all)-dropped]
 	return dropped
+}
+
+// forget has everything read again, whatever was read before.
+func (st *state) forget() {
+	st.Unfinished = true
+	for _, f := range st.Feeds {
+		f.ETag, f.LastModified, f.Links = "", "", nil
+	}
 }
 
 // waitsFor reports whether a document of the index at that address is waiting.

@@ -83,7 +83,7 @@ type worker struct {
 	st      *state
 	feeds   []*feed
 	asked   string         // id of a pending poll request
-	anew    bool           // the previous process died while it processed a payload, so everything is read again
+	anew    bool           // everything is read again (state.Unfinished)
 	warned  map[Class]bool // classes of failures that were logged since the last success
 	unsaved bool           // the last try to save the state failed
 	lists   lists          // the current and the former content of the lists
@@ -167,7 +167,11 @@ func (w *worker) once(ctx context.Context, id string) {
 // a minute after the last poll if that failed, otherwise when it was due. It is never before the
 // end of a Retry-After. begin reports whether the state could be read.
 func (w *worker) begin(ctx context.Context) bool {
-	body, err := w.p.store.Sources.State(ctx, w.src.Name)
+	forks, err := w.p.store.Log.Forks(ctx)
+	var body []byte
+	if err == nil {
+		body, err = w.p.store.Sources.State(ctx, w.src.Name)
+	}
 	if err != nil {
 		w.log.Warn("cannot read the stored state", "error", err)
 		return false
@@ -175,6 +179,10 @@ func (w *worker) begin(ctx context.Context) bool {
 	if w.st, err = decodeState(body); err != nil {
 		w.log.Error("the stored state is lost", "error", err)
 		w.st = &state{}
+	}
+	if w.st.Forks != forks {
+		w.st.Forks = forks
+		w.st.forget()
 	}
 	w.anew = w.st.Unfinished
 	w.st.Places = 0
