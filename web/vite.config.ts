@@ -39,7 +39,7 @@ export default defineConfig({
     // No data: addresses, no inline script: the policy forbids what they would need.
     assetsInlineLimit: 0,
     // A module that <link rel="modulepreload"> could not load stays lost to the page, however often it is imported.
-    // What is loaded later comes by src/preload.js. When one of the page's own modules is lost, src/first.ts begins the page again.
+    // What is loaded later comes by src/preload.js. When one of the page's own modules is lost, src/stay.ts begins the page again.
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 1200,
     // What is not part of a first load has a name that says so: scripts/compress.mjs counts the rest.

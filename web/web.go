@@ -12,6 +12,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -21,6 +22,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,6 +48,19 @@ const missing = `<!doctype html>
 <p>The service itself is complete: <code>GET /hazards/active</code> and all else work.</p></body></html>
 `
 
+// inline finds the scripts that stand in a page itself.
+var inline = regexp.MustCompile(`(?s)<script>(.*?)</script>`)
+
+// policyOf returns the policy of a page: the scripts that stand in it may run, by their hashes (CSP level 3, section 2.3.1).
+func policyOf(page []byte) string {
+	scripts := "script-src 'self'"
+	for _, m := range inline.FindAllSubmatch(page, -1) {
+		sum := sha256.Sum256(m[1])
+		scripts += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return strings.Replace(policy, "script-src 'self'", scripts, 1)
+}
+
 // page is the file that "/" is.
 const page = "index.html"
 
@@ -62,7 +77,17 @@ var types = map[string]string{
 // file is one file in the codings that there are.
 type file struct {
 	kind, etag             string
+	policy                 string            // of a page
 	identity, gzip, brotli *io.SectionReader // of the program itself: embedded files are not copied to memory
+}
+
+// text is the whole content.
+func (f *file) text() []byte {
+	text := make([]byte, f.identity.Size())
+	if _, err := f.identity.ReadAt(text, 0); err != nil {
+		panic(err) // a part of the program
+	}
+	return text
 }
 
 // load looks at the files once.
@@ -92,7 +117,11 @@ func read(from fs.FS) map[string]*file {
 		if _, err := io.Copy(sum, content); err != nil {
 			return err
 		}
-		files[name] = &file{kind: kind, etag: base64.RawURLEncoding.EncodeToString(sum.Sum(nil)[:12]), identity: content}
+		f := &file{kind: kind, etag: base64.RawURLEncoding.EncodeToString(sum.Sum(nil)[:12]), identity: content}
+		if path.Ext(name) == ".html" {
+			f.policy = policyOf(f.text())
+		}
+		files[name] = f
 		return nil
 	})
 	if err != nil {
@@ -155,17 +184,13 @@ func (h Handler) With(document string, head []byte) []byte {
 	if f == nil {
 		return nil
 	}
-	text := make([]byte, f.identity.Size())
-	if _, err := f.identity.ReadAt(text, 0); err != nil {
-		panic(err) // a part of the program
-	}
-	return bytes.Replace(text, []byte("</head>"), append(head[:len(head):len(head)], "</head>"...), 1)
+	return bytes.Replace(f.text(), []byte("</head>"), append(head[:len(head):len(head)], "</head>"...), 1)
 }
 
-// Policy is the Content-Security-Policy of a document that pages of those origins may show in a frame, nil: none may; and that may
-// connect to one more origin than its own; empty: to none.
-func Policy(frames []string, connect string) string {
-	p := policy
+// Policy is the Content-Security-Policy of a document of the map that pages of those origins may show in a frame, nil: none may; and
+// that may connect to one more origin than its own; empty: to none.
+func (h Handler) Policy(document string, frames []string, connect string) string {
+	p := h.files[document].policy
 	if frames != nil {
 		p = strings.Replace(p, "frame-ancestors 'none'", "frame-ancestors "+strings.Join(frames, " "), 1)
 	}
@@ -215,7 +240,7 @@ func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if name == page || strings.HasSuffix(name, ".js") || strings.HasSuffix(name, ".svg") {
 		// A worker has the policy of its own file.
-		header.Set("Content-Security-Policy", policy)
+		header.Set("Content-Security-Policy", cmp.Or(f.policy, policy))
 		if strings.HasPrefix(name, "assets/maplibre-gl-csp-worker-") {
 			header.Set("Content-Security-Policy", writerPolicy)
 		}

@@ -130,6 +130,23 @@ func TestThePageMayLoadAndConnectToNothingButItsServer(t *testing.T) {
 	}
 }
 
+// Scripts that the build wrote into a page may run there, by their hashes, and no others.
+func TestThePolicyNamesTheScriptsWithinAPage(t *testing.T) {
+	h := Handler{read(fstest.MapFS{
+		"dist/index.html": {Data: []byte("<title>a</title><script>\"a\"</script><script>b()</script><script src=\"x.js\"></script>")},
+		"dist/embed.html": {Data: []byte("<title>a</title>")},
+	})}
+	const want = "script-src 'self' 'sha256-rI2DQruyNi0T8KVZo2IbtAcBE2iJUWS2KKVPf8M/xDw=' 'sha256-cf242PFc/kb7xD0Qzhsmd9vvRkc+cWFmbi+k+YvtdKc=';"
+	for name, p := range map[string]string{"as a file": get(t, h, "/").Header().Get("Content-Security-Policy"), "as a document": h.Policy(Map, nil, "")} {
+		if !strings.Contains(p, want) {
+			t.Errorf("%s: %q has no %q", name, p, want)
+		}
+	}
+	if p := h.Policy(Widget, []string{"*"}, ""); !strings.Contains(p, "script-src 'self';") || !strings.Contains(p, "frame-ancestors *") {
+		t.Errorf("%q", p)
+	}
+}
+
 // A service worker may only handle requests for its own folder and below, unless its server allows
 // more.
 func TestTheWorkerAnswersForThePage(t *testing.T) {

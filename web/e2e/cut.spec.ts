@@ -1,12 +1,13 @@
 // M4: a network that is gone for a moment while the page loads left a blank map that said "Live", for ever. Here it is gone from each of the first
 // requests on, in turn, for some seconds: the page is whole soon after it is back.
+import type { BrowserContext, Page } from "@playwright/test";
 import { expect, isPhone, row, test as base } from "./test";
 import { Server } from "./server";
 
 const test = base.extend<{}, { server: Server }>({
   server: [
     async ({}, use) => {
-      const server = await Server.start("--public", "map");
+      const server = await Server.start("--public", "map", "--embed-sites", "*");
       await use(server);
       await server.remove();
     },
@@ -18,8 +19,8 @@ const test = base.extend<{}, { server: Server }>({
 const GONE = 3_000;
 const WHOLE = 20_000;
 
-/** Those that the short run takes: the page's own script, its first rows, the map's code. */
-const SHORT = [3, 9, 16];
+/** Those that the short run takes: the first script, the page's own, its first rows, the map's code. */
+const SHORT = [1, 3, 9, 16];
 
 // Not the first, the page itself: without it the browser's own page stands there.
 for (let n = 1; n <= 60; n++) {
@@ -27,15 +28,7 @@ for (let n = 1; n <= 60; n++) {
     test.skip(isPhone(page), "once is enough");
     watch.expectFailures(/net::ERR_/);
     const h = await server.hazard("Flood - Old Harbour");
-    let asked = 0;
-    let back = () => {};
-    const gone = new Promise<void>((resolve) => (back = resolve));
-    page.on("request", () => {
-      if (asked++ !== n) return;
-      void context.setOffline(true).then(() => setTimeout(() => void context.setOffline(false).then(back), GONE));
-    });
-    await page.goto("/#map=5/53.5/10").catch(() => {});
-    await Promise.race([gone, page.waitForTimeout(15_000)]); // what is asked for later than that is not among the first
+    await open(page, context, "/#map=5/53.5/10", n);
     const whole = { timeout: WHOLE };
     await expect(row(page, h)).toBeVisible(whole);
     await expect(page.getByRole("button", { name: /^Live/ })).toBeVisible(whole);
@@ -47,8 +40,32 @@ for (let n = 1; n <= 60; n++) {
   });
 }
 
+for (let n = 1; n <= 6; n++) {
+  test(`the network is gone from request ${n} of the widget on, and comes back`, n === 1 ? {} : { tag: "@slow" }, async ({ page, context, server, watch }) => {
+    test.skip(isPhone(page), "once is enough");
+    watch.expectFailures(/net::ERR_/);
+    await server.hazard("Flood - New Harbour");
+    await open(page, context, "/embed?lang=en", n);
+    await expect(page.getByRole("link", { name: /New Harbour/ }).first()).toBeVisible({ timeout: WHOLE });
+    await expect(page.locator("html")).toHaveAttribute("data-state", "live", { timeout: WHOLE });
+  });
+}
+
+/** Opens a page, and has the network gone from its request n on, for a while. */
+async function open(page: Page, context: BrowserContext, path: string, n: number): Promise<void> {
+  let asked = 0;
+  let back = () => {};
+  const gone = new Promise<void>((resolve) => (back = resolve));
+  page.on("request", () => {
+    if (asked++ !== n) return;
+    void context.setOffline(true).then(() => setTimeout(() => void context.setOffline(false).then(back), GONE));
+  });
+  await page.goto(path).catch(() => {});
+  await Promise.race([gone, page.waitForTimeout(15_000)]); // what is asked for later than that is not among the first
+}
+
 /** How many colours the map has. */
-async function colors(page: import("@playwright/test").Page): Promise<number> {
+async function colors(page: Page): Promise<number> {
   const shot = await page.locator("#map").screenshot();
   return page.evaluate(async (base64) => {
     const bitmap = await createImageBitmap(new Blob([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], { type: "image/png" }));

@@ -1,4 +1,5 @@
-// Builds the first script, src/first.ts, with the names of the files that it asks for, and writes it into the page. It runs after vite.
+// Builds the first script, src/first.ts, with the names of the files that it asks for, and writes it into the page; and src/stay.ts, which stands in
+// both pages itself. It runs after vite.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { build } from "vite";
@@ -17,25 +18,36 @@ function files(prefix) {
   return [...found].map((name) => `assets/${name}`).filter((file) => !page.includes(file));
 }
 
-const { output: [{ code }] } = await build({
-  configFile: false,
-  logLevel: "warn",
-  root: new URL("..", import.meta.url).pathname,
-  plugins: [words()],
-  define: {
-    LANGUAGES: JSON.stringify(languages().map(({ language: { id, locale } }) => ({ id, locale, files: files(`${id === "en" ? "" : "later-"}words-${id}-map-`) }))),
-    PICTURE: JSON.stringify(files("later-picture-")),
-    MAP: JSON.stringify(["maplibre-shared-", "maplibre-worker-", "view-"].flatMap(files)),
-  },
-  build: {
-    target: "es2022",
-    write: false,
-    modulePreload: { polyfill: false },
-    // Of the modules that it shares with the page it needs a function or two.
-    rolldownOptions: { input: "src/first.ts", treeshake: { moduleSideEffects: false }, output: { format: "iife" } },
-  },
+/** The code of a script that needs no other file. */
+async function script(input, define = {}) {
+  const { output: [{ code }] } = await build({
+    configFile: false,
+    logLevel: "warn",
+    root: new URL("..", import.meta.url).pathname,
+    plugins: [words()],
+    define,
+    build: {
+      target: "es2022",
+      write: false,
+      modulePreload: { polyfill: false },
+      // Of the modules that it shares with the page it needs a function or two.
+      rolldownOptions: { input, treeshake: { moduleSideEffects: false }, output: { format: "iife" } },
+    },
+  });
+  return code.trim();
+}
+
+const code = await script("src/first.ts", {
+  LANGUAGES: JSON.stringify(languages().map(({ language: { id, locale } }) => ({ id, locale, files: files(`${id === "en" ? "" : "later-"}words-${id}-map-`) }))),
+  PICTURE: JSON.stringify(files("later-picture-")),
+  MAP: JSON.stringify(["maplibre-shared-", "maplibre-worker-", "view-"].flatMap(files)),
 });
 const name = `assets/first-${createHash("sha256").update(code).digest("hex").slice(0, 12)}.js`;
 writeFileSync(new URL(name, dist), code);
 // At the end of the page: all that it looks for is there, whenever it comes.
 writeFileSync(new URL("index.html", dist), page.replace("</body>", `  <script async fetchpriority="high" src="./${name}"></script>\n  </body>`));
+const stay = await script("src/stay.ts");
+for (const document of ["index.html", "embed.html"]) {
+  const file = new URL(document, dist);
+  writeFileSync(file, readFileSync(file, "utf8").replace("</title>", () => `</title>\n    <script>${stay}</script>`));
+}

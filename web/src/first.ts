@@ -23,22 +23,13 @@ const chosen = stored("hazardd.language");
 const language = all.find((l) => l.id === chosen) ?? best(all, navigator.languages);
 const narrow = matchMedia(NARROW).matches;
 
-for (const file of [...language.files, ...(narrow ? PICTURE : [])]) {
-  const link = document.createElement("link");
-  // Not modulepreload: a module that it could not load stays lost to the page.
-  link.rel = "preload";
-  link.as = "script";
-  link.crossOrigin = "anonymous"; // as modules are fetched
-  link.href = `./${file}`;
-  document.head.append(link);
-}
+// Not by a link: a module of which a preload failed stays lost to the page.
+for (const file of [...language.files, ...(narrow ? PICTURE : [])]) void fetched(file, "high");
 
-again();
-
-/** Fetches a file into the browser's cache, after what is more important; false: it did not come. */
-async function fetched(file: string): Promise<boolean> {
+/** Fetches a file into the browser's cache; false: it did not come. */
+async function fetched(file: string, priority: RequestPriority): Promise<boolean> {
   try {
-    const answer = await fetch(file, { priority: "low" });
+    const answer = await fetch(`./${file}`, { priority });
     await answer.arrayBuffer();
     return answer.ok;
   } catch {
@@ -49,21 +40,6 @@ async function fetched(file: string): Promise<boolean> {
 /** Resolves when a row is on the screen, or will not be soon. */
 async function shown(): Promise<void> {
   for (let n = 0; n < 60 && !document.querySelector(".row"); n++) await new Promise((resolve) => setTimeout(resolve, 50));
-}
-
-/** The page's own script, or what it cannot do without, did not come: once it is there, the page begins again. */
-function again(): void {
-  const main = document.querySelector<HTMLScriptElement>('script[type="module"]');
-  const look = async (pause: number) => {
-    if (!main || document.documentElement.dataset["begun"] !== undefined) return;
-    try {
-      if ((await fetch(main.src, { cache: "reload" })).ok && document.documentElement.dataset["begun"] === undefined) return location.reload();
-    } catch {
-      // Still no network.
-    }
-    setTimeout(() => void look(Math.min(2 * pause, 15_000)), pause);
-  };
-  addEventListener("load", () => setTimeout(() => void look(1_000), 1_000));
 }
 
 const base = new URL(".", location.href).href.replace(/\/$/, "");
@@ -77,7 +53,7 @@ if (open && at === undefined) {
     .catch(() => undefined);
   window.hazarddRows = { address, rows };
   // Once the rows are shown, the map's code, for the browser's cache: before, it would take the line from them.
-  if (!(narrow && saves())) void rows.then(shown).then(() => (window.hazarddFetched = new Map(MAP.map((file) => [new URL(file, base + "/").href, fetched(`./${file}`)]))));
+  if (!(narrow && saves())) void rows.then(shown).then(() => (window.hazarddFetched = new Map(MAP.map((file) => [new URL(file, base + "/").href, fetched(file, "low")]))));
 }
 // A link to a window, a hazard or a moment is one to the map, and what the picture cannot show too.
 if (

@@ -34,8 +34,12 @@ function load(href) {
   return there;
 }
 
+/** The file that code imports: Vite does not list that of a part that needs no others. */
+const own = (take) => /import\([`"']([^`"']+)/.exec(String(take))?.[1] ?? [];
+
 /** @param {() => Promise<unknown>} take @param {readonly string[] | undefined} files @param {string} from */
 export async function __vitePreload(take, files, from) {
-  await Promise.all((files ?? []).map((file) => load(new URL(file, from).href)));
+  const all = new Set([...(files ?? [])].concat(own(take)).map((file) => new URL(file, from).href));
+  await Promise.all(Array.from(all, load));
   return take();
 }

@@ -230,6 +230,7 @@ function tick(): void {
 }
 
 draw();
+document.documentElement.dataset["begun"] = ""; // src/stay.ts
 if (!settings.fault) {
   const go = async () => {
     await read();

@@ -153,7 +153,7 @@ func (a *Map) openDocument(w http.ResponseWriter, r *http.Request, document stri
 	}
 	h := w.Header()
 	h["Content-Type"] = route.HTMLType
-	h.Set("Content-Security-Policy", web.Policy(frames, connect))
+	h.Set("Content-Security-Policy", a.page.Policy(document, frames, connect))
 	h.Set("Permissions-Policy", route.MapPermissions)
 	if frames == nil {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
