@@ -125,6 +125,9 @@ func (k *checkCmd) mend(ctx context.Context, c *console, g *globals) (err error)
 		} else if failed != nil {
 			failed = fmt.Errorf("mend the pages of %s: %w", file, failed)
 		}
+		if errors.Is(failed, pagesum.ErrInUse) {
+			failed = fmt.Errorf("%w: stop the server, and run this again", failed)
+		}
 		for _, page := range pages {
 			r.Mended = append(r.Mended, fmt.Sprintf("page %d of %s", page, filepath.Base(file)))
 		}
@@ -158,8 +161,6 @@ func (k *checkCmd) mend(ctx context.Context, c *console, g *globals) (err error)
 		}
 		if errors.Is(failed, pagesum.ErrInUse) && len(r.Faults) == 0 {
 			failed = nil // no page needs to be repaired
-		} else if errors.Is(failed, pagesum.ErrInUse) {
-			failed = fmt.Errorf("%w: stop the server, and run this again", failed)
 		}
 		told = true
 		return r.end(c, g, failed)

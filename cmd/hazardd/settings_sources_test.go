@@ -123,7 +123,7 @@ func TestNoFileThatOnlyHelpsStopsTheStart(t *testing.T) {
 	}
 	needed := map[string]string{
 		"data": "the store", "config": "all settings", "cap-key": "else messages would have no signature", "cap-certificate": "the same", "address-key": "else nobody is told",
-		"webpush-key": "the same", "smtp-password-file": "the same", "oidc-secret-file": "else nobody can log in there", "tls-cert": "else nothing is secret", "tls-key": "the same",
+		"webpush-key": "the same", "smtp-password-file": "the same", "wis2-password-file": "the same", "oidc-secret-file": "else nobody can log in there", "tls-cert": "else nothing is secret", "tls-key": "the same",
 		"acme-root": "the same", "acme-cache": "the same", "audit-to": "made if it is missing", "backup-to": "tried again", "archive": "tried again", "files": "the store", "channels": "else nobody is told",
 	}
 	parsed, err := parse(&commandLine{}, []string{"serve"})
