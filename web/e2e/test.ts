@@ -38,7 +38,10 @@ export const test = base.extend<{ watch: Watch }, { server: Server }>({
         if (m.type() === "error" && m.text().startsWith("Failed to load resource") && expected?.test(m.text())) return;
         said.push(`${m.type()}: ${m.text()} (${m.location().url})`);
       });
-      context.on("weberror", (e) => said.push(`uncaught: ${e.error().stack ?? e.error().message}`));
+      context.on("weberror", (e) => {
+        const what = `uncaught: ${e.error().stack ?? e.error().message}`;
+        if (!expected?.test(what)) said.push(what);
+      });
       context.on("request", (r) => {
         const { protocol, origin } = new URL(r.url());
         if (!["data:", "blob:"].includes(protocol) && origin !== server.url) strayed.push(r.url());
