@@ -117,7 +117,7 @@ func decodeMerge(body string) (*Merge, error) {
 	return m, nil
 }
 
-// MergedInto lists the hazards that were merged into one. Some may be part of it no more: their states say.
+// MergedInto lists the hazards that were merged into one. Some may no longer be part of it: their states say.
 func (s *Hazards) MergedInto(ctx context.Context, id int64) ([]int64, error) {
 	ids, err := s.readQ.MergedInto(ctx, id)
 	return ids, storeError(err)

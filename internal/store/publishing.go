@@ -83,7 +83,7 @@ func (s *Publishing) NoteSigned(ctx context.Context) error {
 	})
 }
 
-// Unsign records that messages are not signed any more, on purpose.
+// Unsign records that messages are no longer signed, on purpose.
 func (s *Publishing) Unsign(ctx context.Context, a auth.Audit) error {
 	return s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM meta WHERE name = $1`, signedName); err != nil {

@@ -298,6 +298,11 @@ func (p *Poller) lead(ctx context.Context, l *lease.Lease) {
 		}
 	}
 	for ctx.Err() == nil {
+		forks, err := p.store.Log.Forks(ctx)
+		if err != nil {
+			clock.Sleep(ctx, lookEvery)
+			continue
+		}
 		within, stop := context.WithCancel(ctx)
 		var wg sync.WaitGroup
 		var workers []*worker
@@ -309,22 +314,18 @@ func (p *Poller) lead(ctx context.Context, l *lease.Lease) {
 			workers = append(workers, w)
 			wg.Go(func() { w.run(within) })
 		}
-		wg.Go(func() { p.look(within, workers); stop() })
+		wg.Go(func() { p.look(within, workers, forks); stop() })
 		wg.Wait()
 	}
 }
 
-// look passes on requests of other processes, until ctx ends or the store has lost changes.
-func (p *Poller) look(ctx context.Context, workers []*worker) {
+// look passes on requests of other processes, until ctx ends or the store has lost changes more often
+// than forks says.
+func (p *Poller) look(ctx context.Context, workers []*worker, forks int64) {
 	passed := map[string]string{} // source → id
-	forks := int64(-1)
 	for ctx.Err() == nil {
-		switch n, err := p.store.Log.Forks(ctx); {
-		case err != nil: // the next look tries again
-		case forks >= 0 && n != forks:
+		if n, err := p.store.Log.Forks(ctx); err == nil && n != forks {
 			return
-		default:
-			forks = n
 		}
 		requests, _ := p.store.Sources.Requests(ctx, requestEnd) // on error the next look tries again
 		for _, w := range workers {

@@ -8,8 +8,8 @@ import (
 )
 
 // Answers keeps answers that cost much processor time, for as long as the view is current by which
-// they were made. Beyond its limit, the least recently used are dropped. Each is made once, and readers who ask for it meanwhile wait for the first of
-// them. It is safe for concurrent use.
+// they were made. Beyond its limit, the least recently used are dropped. Each is made once: readers who
+// ask meanwhile wait for it. It is safe for concurrent use.
 type Answers struct {
 	most int // bytes of all that is kept
 
