@@ -103,7 +103,7 @@ func stormDay(t *testing.T, list []*row) {
 	quiet := slog.New(slog.DiscardHandler)
 	clock := hazard.ClockFunc(func() hazard.Instant { return hazard.At(time.Now()) })
 	box := &post{got: map[string][]delivered{}}
-	teller := subscription.New(subscription.Config{Store: r.store, Tail: follow.New(r.store.Log, unseen{}, clock.Now, follow.Memory, quiet), Key: key, Sender: box, Now: time.Now, Logger: quiet,
+	teller := subscription.New(subscription.Config{Store: r.store, Tail: follow.New(r.store.Log, unseen{}, clock.Now, follow.Memory, quiet), Key: key, Sender: box, Now: time.Now, Logger: quiet, Counting: func() bool { return false },
 		Standing: func(string) (auth.Role, []int64, bool) { return auth.Admin, nil, true },
 		Region: func(code string) (geo.Shape, float64, bool) {
 			if shape := region.Outline(code); len(code) == 2 && !shape.IsZero() {
