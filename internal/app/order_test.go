@@ -17,7 +17,6 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/test"
-	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
 // told is everything that a reader sees of a hazard, except for numbers and times of writing.
@@ -131,14 +130,7 @@ func between(t *testing.T, from, to string) (list []parsed, end hazard.Instant) 
 		if r.source == "-" || r.want.refused || r.at < day(from) || r.at >= end || sameDrought.MatchString(r.file) {
 			continue
 		}
-		parse, err := parserOf(r.source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		batch, err := parse(recordings.Read(t, "feeds/"+r.file), end)
-		if err != nil {
-			t.Fatalf("%s: %v", r.file, err)
-		}
+		batch := r.batch(t, end)
 		if len(batch.Reports) > 0 {
 			list = append(list, parsed{r, batch})
 		}

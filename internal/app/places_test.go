@@ -33,14 +33,7 @@ func TestRecordedAlertsArePlacedWithoutNetwork(t *testing.T) {
 		if !slices.Contains([]string{"nws", "cap", "meteoalarm", "wmo", "tsunami", "bbk"}, folder) || r.source == "-" || r.want.refused || strings.ContainsAny(r.file, "*?[") {
 			continue
 		}
-		parse, err := parserOf(r.source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		batch, err := parse(recordings.Read(t, "feeds/"+r.file), r.at)
-		if err != nil {
-			t.Fatalf("%s: %v", r.file, err)
-		}
+		batch := r.batch(t, r.at)
 		var home []string
 		if src, err := app.BuiltIn().Find(r.source); err == nil {
 			home = src.Countries
@@ -131,14 +124,7 @@ func TestRecordedPositionsAreWhereTheirSourcesSay(t *testing.T) {
 		if _, ok := known[r.source]; !ok || r.want.refused || strings.ContainsAny(r.file, "*?[") {
 			continue
 		}
-		parse, err := parserOf(r.source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		batch, err := parse(recordings.Read(t, "feeds/"+r.file), r.at)
-		if err != nil {
-			t.Fatalf("%s: %v", r.file, err)
-		}
+		batch := r.batch(t, r.at)
 		for _, report := range batch.Reports {
 			reports[r.source]++
 			for _, note := range report.Notes {

@@ -188,6 +188,20 @@ type desk struct {
 	bare   bool // places that would need a request to a source stay unknown
 }
 
+// batch reads the recording as its source does, as of at.
+func (r *row) batch(t testing.TB, at hazard.Instant) source.Batch {
+	t.Helper()
+	parse, err := parserOf(r.source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch, err := parse(recordings.Read(t, "feeds/"+r.file), at)
+	if err != nil {
+		t.Fatalf("%s: %v", r.file, err)
+	}
+	return batch
+}
+
 func newDesk(t testing.TB) *desk {
 	t.Helper()
 	s, err := store.Open(t.Context(), datadir.Empty(t), "sqlite:?synchronous=off") // durability does not matter here

@@ -41,14 +41,7 @@ func (r *replay) until(at hazard.Instant) {
 func (r *replay) play(rec *row) []hazard.Report {
 	r.t.Helper()
 	r.until(rec.at)
-	parse, err := parserOf(rec.source)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	batch, err := parse(recordings.Read(r.t, "feeds/"+rec.file), r.now)
-	if err != nil {
-		r.t.Fatalf("%s: %v", rec.file, err)
-	}
+	batch := rec.batch(r.t, r.now)
 	r.places(rec.source, &batch, r.now)
 	if _, err := r.intake.Apply(r.t.Context(), rec.source, batch, r.now, fuse.Options{}); err != nil {
 		r.t.Fatalf("%s: %v", rec.file, err)
