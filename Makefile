@@ -63,11 +63,8 @@ test-all: build .ci/lighthouse/node_modules/.package-lock.json clients/others/ar
 	.ci/vulnerable
 	@.ci/needs
 
-# SQLite, translated from C, works on memory that is not Go's, where the race detector does not look: to watch it slows it ten times, and finds nothing.
-RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/memory=-race=false -gcflags=modernc.org/libc=-d=checkptr=0
-
 race: ## Run the tests of packages that start goroutines under the race detector: short ones, or all with HAZARDD_TESTS=all (needs a C compiler)
-	CGO_ENABLED=1 go test $(RACE) $(if $(filter all,$(HAZARDD_TESTS)),-p 3 -timeout 60m,-short) $$(.ci/raced)
+	.ci/race $(if $(filter all,$(HAZARDD_TESTS)),-p 3 -timeout 60m,-short)
 
 test-postgres: ## Run the tests of the store and of editing on PostgreSQL
 	HAZARDD_TEST_DATABASE=postgres go test -timeout 15m ./internal/store ./internal/edit
