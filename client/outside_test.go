@@ -11,14 +11,14 @@ import (
 
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
+
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // The client is for programs outside this module. Here such a program is built with the module from
 // a proxy, as go get does (finding X6).
 func TestAProgramElsewhereBuildsOnTheModule(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	test.Seldom(t)
 	const version = "v0.0.1"
 	this := module.Version{Path: "github.com/hazardd/hazardd", Version: version}
 	dir := t.TempDir()

@@ -22,7 +22,7 @@ import (
 // installed skips the test where the programs of a folder are not installed.
 func installed(t *testing.T, folder string) {
 	t.Helper()
-	test.Seconds(t)
+	test.Seldom(t)
 	if _, err := os.Stat(folder + "/node_modules/.package-lock.json"); err != nil {
 		t.Skipf("the programs of others are not installed: npm --prefix clients/others/%s ci", folder)
 	}
@@ -70,7 +70,7 @@ func assistant(t *testing.T) []string {
 // The integration for Home Assistant, with aiohttp and voluptuous, in place of Home Assistant itself
 // with classes of our own (see its README).
 func TestHomeAssistant(t *testing.T) {
-	test.Seconds(t)
+	test.Seldom(t)
 	python := ""
 	for _, p := range []string{"python3", "/usr/bin/python3"} { // Debian's packages are in its own alone
 		if exec.CommandContext(t.Context(), p, "-c", "import aiohttp, voluptuous").Run() == nil {
@@ -136,7 +136,7 @@ func TestThePagesOfTheRecipes(t *testing.T) {
 }
 
 func TestQGIS(t *testing.T) {
-	test.Seconds(t)
+	test.Seldom(t)
 	const python = "/usr/bin/python3" // Debian's, to which its package python3-qgis belongs
 	if err := exec.CommandContext(t.Context(), python, "-c", "import qgis.core").Run(); err != nil {
 		t.Skip("python3-qgis is not installed")

@@ -1,7 +1,8 @@
 // Package test decides which tests run where. The folders below it hold the servers, laws and recordings that tests use.
 //
-// There are three levels. Short tests (go test -short) take less than a second of processor time each; make check runs
-// them. Plain go test, and make test, run all that a change needs, in minutes. With HAZARDD_TESTS=all, as in make
+// There are four levels. Short tests (go test -short) take less than a second of processor time each; make check runs
+// them. Plain go test, and make test, run all that a change needs, in minutes. With HAZARDD_TESTS=ci, as in .ci/run,
+// there are those too that take seconds to guard what a change seldom touches. With HAZARDD_TESTS=all, as in make
 // test-all, everything runs: kills, clusters, all recordings, long histories. A test names its level in its first line;
 // a test without such a line is short.
 package test
@@ -43,6 +44,18 @@ func Concurrent(t testing.TB) {
 	}
 }
 
+// Seldom skips t unless .ci/run or all tests run: it takes seconds of processor time, and guards what a change seldom
+// touches.
+func Seldom(t testing.TB) {
+	t.Helper()
+	if testing.Short() || !ci() {
+		t.Skip("runs with HAZARDD_TESTS=ci, as in .ci/run")
+	}
+}
+
+// ci reports whether the tests of .ci/run are among those that run.
+func ci() bool { return All() || os.Getenv("HAZARDD_TESTS") == "ci" }
+
 // Slow skips t unless all tests run: it takes minutes, or seconds that a change seldom needs.
 func Slow(t testing.TB) {
 	t.Helper()
@@ -62,7 +75,7 @@ func Rounds(all, few int) int {
 
 // OneIn reports whether a test takes its input number i: one in n, or every one in .ci/run and if all tests run.
 func OneIn(n, i int) bool {
-	return i%n == 0 || !testing.Short() && (All() || os.Getenv("HAZARDD_TESTS") == "ci")
+	return i%n == 0 || !testing.Short() && ci()
 }
 
 // Checks limits how often rapid.Check tries a property of t, which is slow to try, unless all tests

@@ -14,6 +14,9 @@ const LIMIT = 12_000_000; // bytes of the archive, which every binary carries
 const FIRST_LOOK = 160_000; // bytes that a map of the world loads first: its share of the 600 kB of a first load
 const LARGEST_TILE = 250_000; // bytes before coding: what a worker reads at once
 
+// What takes seconds guards the archive alone, which changes with this folder and its packages: it runs in .ci/run.
+const seconds = { skip: !["ci", "all"].includes(process.env.HAZARDD_TESTS) && "runs with HAZARDD_TESTS=ci, as in .ci/run" };
+
 // source lets the reader that browsers use read bytes, and counts what it takes.
 const source = (bytes) => ({
   taken: 0,
@@ -62,7 +65,7 @@ async function covered(layer, lon, lat, z = DEEPEST) {
   return inside;
 }
 
-test("the archive and its largest tile are within their limits", async () => {
+test("the archive and its largest tile are within their limits", seconds, async () => {
   assert.ok(bytes.length < LIMIT, `${bytes.length} bytes`);
   const header = await reader.getHeader();
   assert.deepEqual([header.minZoom, header.maxZoom, header.tileType, header.clustered], [0, DEEPEST, 1, true]);
@@ -150,11 +153,11 @@ test("borders that are disputed are told from others", async () => {
   assert.ok(benelux.length > 0 && benelux.every((f) => !f.properties.disputed));
 });
 
-test("the same packages make the same bytes", () => {
+test("the same packages make the same bytes", seconds, () => {
   assert.ok(build().equals(bytes), "what this process builds differs from what the build has written: run `npm run basemap` again; if it still differs, find out why");
 });
 
-test("an archive with leaves is read back whole by the reader that browsers use", async () => {
+test("an archive with leaves is read back whole by the reader that browsers use", seconds, async () => {
   const tiles = [];
   for (let x = 0; x < 256; x++) for (let y = 0; y < 256; y++) tiles.push({ z: 8, x, y, data: Buffer.from(createHash("sha512").update(`${x} ${y}`).digest("hex").slice(0, 1 + ((x * 7919 + y * 104729) % 128))) });
   const written = new PMTiles(source(archive(tiles, { name: "test" })));

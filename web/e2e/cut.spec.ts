@@ -19,12 +19,12 @@ const test = base.extend<{}, { server: Server }>({
 const GONE = 3_000;
 const WHOLE = 20_000;
 
-/** Those that the short run takes: the first script, the page's own, its first rows, the map's code. */
-const SHORT = [1, 3, 9, 16];
+/** Those that .ci/run takes: the first script, the page's own, its first rows, the map's code. */
+const CI = [1, 3, 9, 16];
 
 // Not the first, the page itself: without it the browser's own page stands there.
 for (let n = 1; n <= 60; n++) {
-  test(`the network is gone from request ${n} on, and comes back`, SHORT.includes(n) ? {} : { tag: "@slow" }, async ({ page, context, server, watch }) => {
+  test(`the network is gone from request ${n} on, and comes back`, { tag: CI.includes(n) ? "@ci" : "@slow" }, async ({ page, context, server, watch }) => {
     test.skip(isPhone(page), "once is enough");
     watch.expectFailures(/net::ERR_/);
     const h = await server.hazard("Flood - Old Harbour");
@@ -41,7 +41,7 @@ for (let n = 1; n <= 60; n++) {
 }
 
 for (let n = 1; n <= 6; n++) {
-  test(`the network is gone from request ${n} of the widget on, and comes back`, n === 1 ? {} : { tag: "@slow" }, async ({ page, context, server, watch }) => {
+  test(`the network is gone from request ${n} of the widget on, and comes back`, { tag: n === 1 ? "@ci" : "@slow" }, async ({ page, context, server, watch }) => {
     test.skip(isPhone(page), "once is enough");
     watch.expectFailures(/net::ERR_|^uncaught: $/); // its words did not come: it begins again
     await server.hazard("Flood - New Harbour");

@@ -31,7 +31,7 @@ test("an author sees a warning wait, and takes it back by keyboard", { tag: "@sl
   expect(await server.call("GET", "/drafts")).toEqual([]);
 });
 
-test("another editor is called, reviews it and approves it after one more question; its author learns that later", async ({ page, server, browser }) => {
+test("another editor is called, reviews it and approves it after one more question; its author learns that later", { tag: "@ci" }, async ({ page, server, browser }) => {
   await server.hazard("Flood - New Harbour", { severity_ID: "WARNING", description: "Go upstairs." });
   await open(page, "", second);
   const waiting = page.getByRole("region", { name: "Waiting for a second person" });

@@ -159,7 +159,7 @@ test("nothing that was entered is lost: not with the server, not with Escape", {
   await expect(page.getByRole("region", { name: "Edit hazard" }).getByLabel("Description")).toHaveValue("Twelve tonnes of lamp oil");
 });
 
-test("a merge follows what others change: nobody ends a warning that was not shown", async ({ page, server, watch }) => {
+test("a merge follows what others change: nobody ends a warning that was not shown", { tag: "@ci" }, async ({ page, server, watch }) => {
   watch.expectFailures(/412/);
   const one = await server.hazard("Water level of the lake", { severity_ID: "INFORMATION" });
   const same = await server.hazard("Dam of the lake", { latitude: 53.56, severity_ID: "INFORMATION" });

@@ -1,7 +1,7 @@
 // The search for places: the map goes there, and the list says what is there.
 import { expect, expectAccessible, isPhone, open, reader, row, test } from "./test";
 
-test("a place is found by its name, and the map and the list go there", async ({ page, server }) => {
+test("a place is found by its name, and the map and the list go there", { tag: "@ci" }, async ({ page, server }) => {
   const here = await server.hazard("Flood of the Danube", { latitude: 48.2, longitude: 16.4 });
   const away = await server.hazard("Flood of the Elbe");
   await open(page);

@@ -4,7 +4,7 @@ import { languages } from "../words.mjs";
 
 const long = "SEVERE FLOODING IS EXPECTED. Move to higher ground.";
 
-test("a reader of Arabic gets the map in Arabic, from right to left, with the texts of alerts as they are", async ({ browser, server }) => {
+test("a reader of Arabic gets the map in Arabic, from right to left, with the texts of alerts as they are", { tag: "@ci" }, async ({ browser, server }) => {
   const h = await server.hazard("Flood of the Elbe", {
     severity_ID: "WARNING",
     description: long,

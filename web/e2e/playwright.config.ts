@@ -16,12 +16,13 @@ const runs = (file: string): boolean => {
 };
 const chromium = process.env["CHROMIUM"] ?? (process.env["PATH"] ?? "").split(delimiter).flatMap((dir) => [join(dir, "chromium"), join(dir, "chromium-browser")]).find(runs);
 if (!chromium) console.log("skipped: the map in a browser, because Chromium is not installed");
-const all = process.env["HAZARDD_TESTS"] === "all";
+const level = process.env["HAZARDD_TESTS"];
+const all = level === "all";
 
 export default defineConfig({
   testDir: ".",
   testIgnore: chromium ? [] : "**",
-  ...(all ? {} : { grepInvert: /@slow/ }),
+  ...(all ? {} : { grepInvert: level === "ci" ? /@slow/ : /@slow|@ci/ }),
   outputDir: "../../bin/e2e",
   fullyParallel: false,
   forbidOnly: true,

@@ -149,7 +149,7 @@ test("sources that fail are named, and those that say that there is nothing, wit
 });
 
 // N4.
-test("an editor asks on a source's row why a record is not shown", async ({ page }) => {
+test("an editor asks on a source's row why a record is not shown", { tag: "@ci" }, async ({ page }) => {
   await sources(page, 'ok=1; stale=0; failing=0; names=""', [{ name: "usgs", state: "ok", last_success: new Date().toISOString() }]);
   const rule = "too slight for a hazard of its own: magnitude 2.1";
   await page.route("**/sources/usgs/why?ref=us1", (route) => route.fulfill({ json: [{ time: "2026-11-21T06:02:11.000Z", result: "ignored", rule, hazard: "", payload: "" }] }));
