@@ -12,12 +12,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/nginx"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
 // A wrong statement in the runbook would be found only in an emergency.
 func TestTheStatementsOfTheRunbookRun(t *testing.T) {
+	test.Seldom(t)
 	url := postgres.URL(t)
 	if _, errs, status := hazardd(t, password, nil, "user", "add", "writer", "--role", "admin", "--password-stdin", "--database", url); status != 0 {
 		t.Fatal(errs) // it creates the schema
@@ -217,6 +219,7 @@ func TestTheDocumentationNamesCommandsAndFlagsThatThereAre(t *testing.T) {
 // The settings for a pooler are those that hazardd sends, and the connections in the documentation
 // are those that it opens.
 func TestTheDatabaseBearsWhatTheDocumentationSays(t *testing.T) {
+	test.Seldom(t)
 	url := postgres.URL(t)
 	store := []string{"--database", url, "--data", filepath.Join(t.TempDir(), "data")}
 	n, wait := begin(t, store...)

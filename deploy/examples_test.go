@@ -19,6 +19,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
@@ -66,6 +67,7 @@ func runElsewhere(e *example) bool {
 // All examples of the documentation run, one after another, against one server: commands with their
 // input, and Python. Data is only parsed.
 func TestTheExamplesOfTheDocumentationRun(t *testing.T) {
+	test.Seldom(t)
 	var s *sandbox
 	ran, parsed, others := 0, 0, 0
 	for _, file := range documents(t) {

@@ -13,11 +13,13 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // The image contains only the program, certificates and an empty folder: no shell, no /tmp, no list
 // of users. The program must run with that.
 func TestTheProgramNeedsNothingThatTheImageHasNot(t *testing.T) {
+	test.Seldom(t)
 	if os.Getuid() != 0 {
 		t.Skip("needs root, to change the root folder")
 	}

@@ -39,6 +39,7 @@ type two struct {
 
 func startTwo(t *testing.T) *two {
 	t.Helper()
+	test.Seldom(t)
 	nginx.Program(t) // before anything else is started
 	// The folder is shared, as compose.yaml has it.
 	c := &two{args: []string{"--database", postgres.URL(t), "--data", filepath.Join(t.TempDir(), "data")}}

@@ -19,6 +19,7 @@ import (
 // and without data for members only. Members are answered by a node. For ten seconds one hazard
 // ends per second; after that, none.
 func TestNginxCachesForThePublicAlone(t *testing.T) {
+	test.Seldom(t)
 	nginx.Program(t)
 	dir := filepath.Join(t.TempDir(), "data")
 	n, wait := begin(t, "--data", dir, "--public", "map", "--public-rate", "0", "--public-requests", "0", "--trusted-proxies", "127.0.0.1")

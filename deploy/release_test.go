@@ -47,7 +47,7 @@ func modules(t *testing.T, wheel string) map[string]uint32 {
 // pip and npm install the clients of a release from its files alone, and programs import them. Two
 // runs give the same bytes.
 func TestTheClientsOfARelease(t *testing.T) {
-	test.Seconds(t)
+	test.Seldom(t)
 	const wheel, archive = "hazardd-0.1.0-py3-none-any.whl", "hazardd-0.1.0.tgz"
 	dir, again := t.TempDir(), t.TempDir()
 	for _, folder := range []string{dir, again} {

@@ -24,6 +24,7 @@ import (
 	"github.com/zitadel/oidc/v3/example/server/storage"
 
 	"github.com/hazardd/hazardd/internal/edit/drill/scenarios"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
@@ -110,6 +111,7 @@ func runEndless(t *testing.T, name, text string, cmd *exec.Cmd) {
 
 // The statements for PostgreSQL's superuser make a role that can make and use the store.
 func TestTheStatementsForPostgreSQLRun(t *testing.T) {
+	test.Seldom(t)
 	address, err := url.Parse(postgres.URL(t))
 	if err != nil {
 		t.Fatal(err)
@@ -137,6 +139,7 @@ func TestTheStatementsForPostgreSQLRun(t *testing.T) {
 // The command of docs/sign-on.md starts a service that leads people to the provider, one of
 // zitadel/oidc here.
 func TestTheCommandOfSingleSignOnRuns(t *testing.T) {
+	test.Seldom(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/app"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/nginx"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
@@ -103,6 +104,7 @@ func TestAlertsLeadToTheRunbook(t *testing.T) {
 
 // Alerts fire when they should, and not when all is well, according to Prometheus' own tool.
 func TestAlertsFire(t *testing.T) {
+	test.Seldom(t)
 	if _, err := exec.LookPath("promtool"); err != nil {
 		t.Skip("promtool is not installed: it is in Debian's package prometheus")
 	}
@@ -141,6 +143,7 @@ var healthy = map[string]struct {
 
 // No alert fires where all is well.
 func TestNoAlertFiresOnAHealthyService(t *testing.T) {
+	test.Seldom(t)
 	if _, err := exec.LookPath("promtool"); err != nil {
 		t.Skip("promtool is not installed: it is in Debian's package prometheus")
 	}
