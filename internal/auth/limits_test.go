@@ -164,6 +164,7 @@ func TestAnAttackDoesNotLockOutTheUsersOwnAddress(t *testing.T) {
 
 // Finding G12: 7 tries with the right password in 192 s, and none was let in.
 func TestTheRightPasswordGetsInFromANewNetworkWhileManyGuess(t *testing.T) {
+	test.Seldom(t)
 	s, _ := serve(t, auth.Config{})
 	guesses := 0
 	for second := range 200 {
@@ -199,6 +200,7 @@ func TestMistypingDuringAnAttackCostsSeconds(t *testing.T) {
 }
 
 func TestNetworksOfIPv6AreCountedAtThreeSizes(t *testing.T) {
+	test.Seldom(t)
 	for name, tt := range map[string]struct {
 		address func(i int) string
 		most    int // guesses before the first wait

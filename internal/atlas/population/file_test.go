@@ -14,6 +14,7 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/geo/raster"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
@@ -54,9 +55,7 @@ func load(t *testing.T, file string, about About) (*Folder, *Converted, error) {
 // A finer raster of part of the world, as counts and as density, cloud-optimized, gives the same
 // sums as GDAL. Where it has no data, the built-in data is used, and the answer says which.
 func TestPeopleAreCountedByALoadedRaster(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	test.Seldom(t)
 	if _, err := exec.LookPath("gdalwarp"); err != nil {
 		t.Skip("needs gdal-bin")
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 var polygons = flag.Int("polygons", 6, "how many random polygons are held against GDAL")
@@ -143,9 +144,7 @@ func randomPolygon(r *rand.Rand, g *Grid) geo.Shape {
 // GDAL burns a polygon into pixels of a tenth of a cell. The people of each cell count by the share
 // of its burnt pixels: the same raster, another program.
 func TestSumsAreThoseOfGDAL(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	test.Seldom(t)
 	if _, err := exec.LookPath("gdal_rasterize"); err != nil {
 		t.Skip("needs gdal-bin")
 	}

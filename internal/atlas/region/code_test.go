@@ -81,6 +81,7 @@ func TestCountryOfCode(t *testing.T) {
 
 // TestAreasAreThoseOfTheOriginal compares some of the areas with their original data.
 func TestAreasAreThoseOfTheOriginal(t *testing.T) {
+	test.Seldom(t)
 	shared := os.Getenv("HAZARDD_SHARED")
 	if shared == "" {
 		t.Skip("HAZARDD_SHARED is not set")
@@ -164,7 +165,7 @@ func TestTheAreasOfJapan(t *testing.T) {
 
 // TestMemory loads everything, and compares the memory used with the package's comment.
 func TestMemory(t *testing.T) {
-	test.Seconds(t)
+	test.Seldom(t)
 	load := func() {
 		CountriesAt(0, 0, 0)
 		for _, a := range []string{"INC005", "018000", "EMMA_ID:AT001", "WARNCELLID:202006000", "Taiwan_Geocode_112:09007000", "CPEAS:110000000000", "JMA_AREA:130010", "NUTS2:AT12"} {

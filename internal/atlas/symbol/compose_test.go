@@ -26,7 +26,7 @@ import (
 )
 
 func TestThereIsASymbolForEachTypeCategoryAndSeverity(t *testing.T) {
-	test.Seconds(t)
+	test.Seldom(t)
 	all := symbol.All()
 	if len(all) != 31*4*5 {
 		t.Errorf("%d symbols, want 620", len(all))
@@ -201,7 +201,7 @@ func TestCategoriesDifferByOutlineAt24Pixels(t *testing.T) {
 }
 
 func TestNoSymbolIsCutByItsEdge(t *testing.T) {
-	test.Seconds(t)
+	test.Seldom(t)
 	for _, c := range hazard.Categories() {
 		for _, sev := range hazard.Severities() {
 			img := pngOf(t, symbol.Symbol{Type: hazard.CivilUnrest, Category: c.ID, Severity: sev.Severity}, symbol.MaxSize)

@@ -70,7 +70,7 @@ func TestEachTypeIconOfTheSpecificationHasAnIcon(t *testing.T) {
 }
 
 func TestPNGIsASquareOfTheSizeNeitherEmptyNorFull(t *testing.T) {
-	test.Seconds(t)
+	test.Seldom(t)
 	const least, most = 0.08, 0.75 // share of the square that is drawn
 	for _, name := range symbol.Names() {
 		for _, size := range []int{symbol.MinSize, 24, 64, symbol.MaxSize} {
@@ -92,7 +92,7 @@ func TestPNGIsASquareOfTheSizeNeitherEmptyNorFull(t *testing.T) {
 }
 
 func TestInkFillsTheSquareUpToItsMargin(t *testing.T) {
-	test.Seconds(t)
+	test.Seldom(t)
 	const (
 		size   = symbol.MaxSize
 		margin = size * 4 / 64
