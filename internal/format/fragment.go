@@ -19,6 +19,8 @@ type fragment struct {
 	// box is around the geometry, if it is placed.
 	box    geo.Box
 	placed bool
+	// row is instead of all that in a table.
+	row *Row
 }
 
 // Cache stores fragments, so that unchanged hazards are not encoded again. Lists of active hazards,
@@ -51,6 +53,9 @@ type fragmentKey struct {
 	day      int64          // of reading, since 1970: headlines tell days
 	words    uint64         // hash of the texts and the names of the areas
 }
+
+// rows is the format of rows, which no document has.
+const rows = formats
 
 func (c *Cache) key(w *Writer, h *hazard.Hazard, products int) fragmentKey {
 	var hash maphash.Hash
@@ -102,23 +107,43 @@ func (c *Cache) Write(ctx context.Context, w *Writer, s Store, h *hazard.Hazard,
 		}
 		return w.Write(e)
 	}
-	k := c.key(w, h, products)
-	fr, ok := c.kept.Get(k)
-	if !ok {
-		e, err := Read(ctx, s, w.format, h, products)
-		if err != nil {
-			return err
-		}
-		if c.Around != nil && w.format != CAP && w.format != JSON && w.format != NDJSON {
-			if e.Around, err = c.Around(ctx, h); err != nil {
-				return err
-			}
-		}
-		if fr, err = w.fragment(e); err != nil {
-			return err
-		}
-		fr.text = bytes.Clone(fr.text) // without the room that its making took
-		c.kept.Put(k, fr, len(fr.text)+perFragment)
+	fr, err := c.fragment(ctx, w, s, h, products)
+	if err != nil {
+		return err
 	}
 	return w.add(h, fr)
+}
+
+// Row returns the row of a hazard, using the cache. base is the service's public address, without a slash at its end.
+func (c *Cache) Row(ctx context.Context, s Store, h *hazard.Hazard, products int, base string) (*Row, error) {
+	fr, err := c.fragment(ctx, &Writer{format: rows, base: base}, s, h, products)
+	if err != nil {
+		return nil, err
+	}
+	return &Row{h, fr.row.Values, fr.row.Shape}, nil
+}
+
+func (c *Cache) fragment(ctx context.Context, w *Writer, s Store, h *hazard.Hazard, products int) (fr fragment, err error) {
+	k := c.key(w, h, products)
+	if fr, ok := c.kept.Get(k); ok {
+		return fr, nil
+	}
+	e, err := Read(ctx, s, w.format, h, products)
+	if err != nil {
+		return fr, err
+	}
+	if c.Around != nil && w.format != CAP && w.format != JSON && w.format != NDJSON {
+		if e.Around, err = c.Around(ctx, h); err != nil {
+			return fr, err
+		}
+	}
+	if w.format == rows {
+		fr.row, err = e.row(w.base)
+	} else if fr, err = w.fragment(e); err == nil {
+		fr.text = bytes.Clone(fr.text) // without the room that its making took
+	}
+	if err == nil {
+		c.kept.Put(k, fr, len(fr.text)+fr.row.size()+perFragment)
+	}
+	return fr, err
 }

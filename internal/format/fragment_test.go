@@ -3,6 +3,8 @@ package format_test
 import (
 	"bytes"
 	"context"
+	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/format"
@@ -60,6 +62,39 @@ func TestHazardsThatHaveNotChangedAreNotEncodedAgain(t *testing.T) {
 				t.Errorf("the areas of 2 hazards were read %d times", s.reads)
 			}
 		})
+	}
+}
+
+// So is an unchanged row, and it is not the row of another state.
+func TestRowsOfHazardsThatHaveNotChangedAreNotMadeAgain(t *testing.T) {
+	entry := flood(1, area(hazard.AlertArea, "POLYGON((9 53,10 53,10 54,9 53))"))
+	c, s := format.NewCache(1<<20), &countingStore{areas: entry.Areas}
+	const base = "https://hazards.example"
+	row := func(h *hazard.Hazard) *format.Row {
+		t.Helper()
+		r, err := c.Row(t.Context(), s, h, 2, base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	described := func(r *format.Row) any {
+		return r.Values[slices.IndexFunc(format.Columns(), func(c format.Column) bool { return c.Name == "description" })]
+	}
+	first, same := row(entry.Hazard), row(entry.Hazard)
+	if !reflect.DeepEqual(first, same) || s.reads != 1 {
+		t.Errorf("after %d reads of its areas, the row is\n%v\nnot\n%v", s.reads, same, first)
+	}
+	if got := described(first); got != entry.Hazard.Description {
+		t.Errorf("the description is %q, not %q", got, entry.Hazard.Description)
+	}
+	redacted := *entry.Hazard
+	redacted.Description = "(redacted)"
+	if got := row(&redacted); described(got) != redacted.Description || got.Hazard != &redacted {
+		t.Errorf("after a redaction it is %q", described(got))
+	}
+	if list := cached(t, c, s, format.GeoJSON, options(false), 2, entry.Hazard); !bytes.Contains(list, []byte("FeatureCollection")) {
+		t.Errorf("beside rows, a list is\n%s", list)
 	}
 }
 

@@ -74,17 +74,22 @@ func NewPackage(ctx context.Context, form PackageForm, title, base string, chang
 
 // Write adds a hazard.
 func (p *Package) Write(e *Entry) error {
-	values, shape, err := Row(e, p.base)
+	r, err := e.row(p.base)
 	if err != nil {
 		return err
 	}
+	return p.Add(r)
+}
+
+// Add adds the row of a hazard.
+func (p *Package) Add(r *Row) error {
 	var b geo.Box
-	if !shape.IsZero() { // cut at the antimeridian, it lies on both sides: its envelope must not cross it
+	if shape := r.Shape; !shape.IsZero() { // cut at the antimeridian, it lies on both sides: its envelope must not cross it
 		if b.West, b.South, b.East, b.North = shape.Bounds(); b.West > b.East {
 			b.West, b.East = -180, 180
 		}
 	}
-	return p.table.add(shape.WKB(), b, values)
+	return p.table.add(r.Shape.WKB(), b, r.Values)
 }
 
 // Finish ends the file, and calls use with its size in bytes and the file, at its beginning.

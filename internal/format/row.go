@@ -5,17 +5,26 @@ import (
 	"strconv"
 
 	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Row is a hazard as a row of a table: a value for each of Columns (a string, an int64, a float64, or nil where it is not known), and its geometry.
-// base is the service's public address, without a slash at its end.
-func Row(e *Entry, base string) (values []any, shape geo.Shape, err error) {
+// Row is a hazard as a row of a table.
+type Row struct {
+	Hazard *hazard.Hazard
+	Values []any     // one for each of Columns: a string, an int64, a float64, or nil where it is not known
+	Shape  geo.Shape // its geometry
+}
+
+// row returns the row of a hazard. base is the service's public address, without a slash at its end.
+func (e *Entry) row(base string) (*Row, error) {
 	shape, role := e.shape()
 	fields, err := newRecord(e, &Options{Base: base}, role).fields()
 	if err != nil {
-		return nil, shape, fmt.Errorf("hazard %s: %w", e.Hazard.UUID, err)
+		return nil, fmt.Errorf("hazard %s: %w", e.Hazard.UUID, err)
 	}
-	for i, c := range Columns() {
+	columns := columns()
+	values := make([]any, len(columns))
+	for i, c := range columns {
 		text := fields[i].value
 		var v any = text
 		switch {
@@ -27,9 +36,23 @@ func Row(e *Entry, base string) (values []any, shape geo.Shape, err error) {
 			v, err = strconv.ParseFloat(text, 64)
 		}
 		if err != nil {
-			return nil, shape, fmt.Errorf("hazard %s: %s: %w", e.Hazard.UUID, c.Name, err)
+			return nil, fmt.Errorf("hazard %s: %s: %w", e.Hazard.UUID, c.Name, err)
 		}
-		values = append(values, v)
+		values[i] = v
 	}
-	return values, shape, nil
+	return &Row{e.Hazard, values, shape}, nil
+}
+
+// size is about how much memory a row takes, in bytes.
+func (r *Row) size() int {
+	if r == nil {
+		return 0
+	}
+	n := r.Shape.Size() + 16*len(r.Values)
+	for _, v := range r.Values {
+		if text, ok := v.(string); ok && text != "" {
+			n += 16 + len(text)
+		}
+	}
+	return n
 }

@@ -273,7 +273,7 @@ func (a *ArcGIS) arcgisGathered(ctx context.Context, out *bytes.Buffer, l *arcgi
 	}); err != nil {
 		return restricted, number, err
 	}
-	write, err := arcgis.NewWriter(out, l, q, a.BaseURL)
+	write, err := arcgis.NewWriter(out, l, q)
 	if err != nil {
 		return false, 0, err
 	}
@@ -299,15 +299,15 @@ func (a *ArcGIS) arcgisAdd(ctx context.Context, out *bytes.Buffer, write *arcgis
 	if out.Len() > maxArcgisPage {
 		return route.BadParameter("resultRecordCount", "%d features are more than %d MiB; ask for fewer, or with quantizationParameters", write.Len(), maxArcgisPage>>20)
 	}
-	e, err := a.Entry(ctx, a.Store.Log, reader.Of(h), products)
+	row, err := a.Row(ctx, a.Store.Log, reader.Of(h), products)
 	if err != nil {
 		return err
 	}
-	return write.Add(e)
+	return write.Add(row)
 }
 
 func (a *ArcGIS) arcgisFeatures(ctx context.Context, out *bytes.Buffer, l *arcgis.Layer, q *arcgis.Query, who *auth.Caller, reader *lang.Reader) (restricted bool, number int64, err error) {
-	write, err := arcgis.NewWriter(out, l, q, a.BaseURL)
+	write, err := arcgis.NewWriter(out, l, q)
 	if err != nil {
 		return false, 0, err
 	}

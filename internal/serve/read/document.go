@@ -14,6 +14,9 @@ import (
 // hazards in two formats.
 const maxForms = 32 << 20
 
+// maxRows bounds the cache of hazards as rows of tables, in bytes: 5,000 of them, a quarter with an area.
+const maxRows = 24 << 20
+
 // Encode writes a document of hazards, each with the number of products that the reader may see and
 // the format's additional data. Encoded hazards are cached.
 func (a *Hazards) Encode(ctx context.Context, out io.Writer, from format.Store, f format.Format, o format.Options, list iter.Seq2[*hazard.Hazard, int]) error {
@@ -32,12 +35,7 @@ func (a *Hazards) Encode(ctx context.Context, out io.Writer, from format.Store, 
 	return doc.Close()
 }
 
-// Entry returns a hazard as a row of a table has it, with the number of products that the reader may
-// see.
-func (a *Hazards) Entry(ctx context.Context, from format.Store, h *hazard.Hazard, products int) (*format.Entry, error) {
-	e, err := format.Read(ctx, from, format.GeoJSON, h, products)
-	if err == nil {
-		e.Around, err = a.Headlines.Around(ctx, h)
-	}
-	return e, err
+// Row returns a hazard as a row of a table, with the number of products that the reader may see.
+func (a *Hazards) Row(ctx context.Context, from format.Store, h *hazard.Hazard, products int) (*format.Row, error) {
+	return a.rows.Row(ctx, from, h, products, a.BaseURL)
 }

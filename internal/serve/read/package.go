@@ -38,11 +38,11 @@ func (a *Lists) answerPackage(w http.ResponseWriter, r *http.Request, who *auth.
 		return err
 	}
 	restricted, _, err := a.Each(r.Context(), q, who, func(h *hazard.Hazard, products int) (bool, error) {
-		e, err := a.Entry(r.Context(), a.storeAt(q.At), reader.Of(h), products)
+		row, err := a.Row(r.Context(), a.storeAt(q.At), reader.Of(h), products)
 		if err != nil {
 			return false, err
 		}
-		return true, doc.Write(e)
+		return true, doc.Add(row)
 	})
 	if err != nil {
 		return errors.Join(err, doc.Discard())

@@ -44,6 +44,7 @@ type Hazards struct {
 	Headlines *headline.Maker
 
 	forms   *format.Cache
+	rows    *format.Cache                        // apart, so that a table does not push out the lists
 	regions *lru.Cache[string, *coverage.Region] // regions recently used in lists
 	readers encoded.Readers
 }
@@ -53,7 +54,8 @@ func NewHazards(h *Hazards) *Hazards {
 	h.Headlines = headline.NewMaker(h.Store.Hazards)
 	h.readers.Most = h.Answers.Reading
 	h.forms, h.regions = format.NewCache(maxForms), lru.New[string, *coverage.Region](maxRegions)
-	h.forms.Around = h.Headlines.Around
+	h.rows = format.NewCache(maxRows)
+	h.forms.Around, h.rows.Around = h.Headlines.Around, h.Headlines.Around
 	return h
 }
 

@@ -19,13 +19,12 @@ type Writer struct {
 	out   *bytes.Buffer
 	layer *Layer
 	q     *Query
-	base  string
 	n     int
 }
 
-// NewWriter starts the answer. base is the service's public address, without a trailing slash.
-func NewWriter(out *bytes.Buffer, layer *Layer, q *Query, base string) (*Writer, error) {
-	w := &Writer{out: out, layer: layer, q: q, base: base}
+// NewWriter starts the answer.
+func NewWriter(out *bytes.Buffer, layer *Layer, q *Query) (*Writer, error) {
+	w := &Writer{out: out, layer: layer, q: q}
 	if q.GeoJSON {
 		out.WriteString(`{"type":"FeatureCollection","features":[`)
 		return w, nil
@@ -66,12 +65,8 @@ func (w *Writer) begin(head any) error {
 }
 
 // Add writes a hazard.
-func (w *Writer) Add(e *format.Entry) error {
-	values, shape, err := format.Row(e, w.base)
-	if err != nil {
-		return err
-	}
-	h := e.Hazard
+func (w *Writer) Add(r *format.Row) error {
+	h, values, shape := r.Hazard, r.Values, r.Shape
 	if w.q.PBF {
 		return w.addPBF(values, h, shape)
 	}
@@ -157,6 +152,11 @@ func (w *Writer) next() {
 }
 
 func (w *Writer) value(v any) error {
+	if text, ok := v.(string); ok { // most are
+		quoted, _ := jsontext.AppendQuote(w.out.AvailableBuffer(), text) // its error is of bytes that are not UTF-8, which it replaces
+		w.out.Write(quoted)
+		return nil
+	}
 	text, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true))
 	w.out.Write(text)
 	return err
