@@ -2,9 +2,11 @@ package serve_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/app"
+	"github.com/hazardd/hazardd/internal/serve"
 	"github.com/hazardd/hazardd/internal/serve/route"
 )
 
@@ -48,5 +50,20 @@ func TestCostlyAnswersAreMadeOncePerChangeAndAudience(t *testing.T) {
 	path := "/hazards?f=kml"
 	if s.do("reader", http.MethodGet, path, nil).Header.Get("Etag") == s.do("reader", http.MethodGet, path, nil, "Accept-Language", "de").Header.Get("Etag") {
 		t.Errorf("%s: headlines are in one language for all", path)
+	}
+}
+
+// What is too large to be kept is made for each, and sent.
+func TestCostlyAnswersTooLargeToKeepAreSent(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	p := handle(t, open, func(c *serve.Config) { c.Answers.Shared = 600 })
+	p.put(10, 1000, 1)
+	for _, path := range []string{"/hazards?f=gpkg", "/hazards?f=parquet", "/hazards?f=kml", "/hazards?f=geojson", "/arcgis/rest/services/hazards/FeatureServer/0/query?where=1%3D1&outFields=*&f=json"} {
+		for range 2 {
+			w := httptest.NewRecorder()
+			if p.ServeHTTP(w, newRequest(t, p.tokens, "reader", http.MethodGet, path, nil)); w.Code != http.StatusOK || w.Body.Len() < 600 {
+				t.Errorf("%s: %d with %d bytes", path, w.Code, w.Body.Len())
+			}
+		}
 	}
 }

@@ -10,8 +10,11 @@ import (
 
 // Streamed writes an answer that is too large for memory. It has no length and no compression; its
 // ETag is the given tag. An error before the first byte is returned. After that the connection is
-// cut, so that no client mistakes a part for the whole.
+// cut, so that no client mistakes a part for the whole. In HeldOnce, the error is encoded.ErrLarge.
 func (a *Router) Streamed(w http.ResponseWriter, r *http.Request, tag string, restricted bool, write func(io.Writer) error) error {
+	if _, ok := w.(*keeper); ok {
+		return encoded.ErrLarge
+	}
 	h := w.Header()
 	head := map[string][]string{"Etag": {tag}, "Cache-Control": CacheControl(r, restricted)}
 	if _, ok := h["Content-Type"]; !ok {
