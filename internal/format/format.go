@@ -100,9 +100,9 @@ type Entry struct {
 	Areas    []hazard.Area // the areas of Hazard.Areas
 	Products int           // number of products that the reader may see
 	Versions []Version     // for CAP; see Versions
-	// Around is what lies where the hazard is, for its headline; nil means that it is looked up, which
+	// Said is the headline in the document's language at its moment; nil means that it is made, which
 	// costs more than all else.
-	Around *headline.Around
+	Said *headline.Headline
 }
 
 // Options are the metadata of a document.
@@ -188,17 +188,21 @@ type encoder interface {
 
 // headline says a hazard in a sentence or two.
 func (e *Entry) headline(l *words.Language, at hazard.Instant) headline.Headline {
+	if e.Said != nil {
+		return *e.Said
+	}
+	return headline.Make(e.Hazard, headline.AroundOf(e.Hazard, e.shown()...), readerOf(e.Hazard, l, at))
+}
+
+// readerOf returns the reader of a headline in a document; see Options.Language and Options.At.
+func readerOf(h *hazard.Hazard, l *words.Language, at hazard.Instant) headline.Reader {
 	if l == nil {
 		l = words.English()
 	}
 	if at == 0 {
-		at = e.Hazard.LastUpdate
+		at = h.LastUpdate
 	}
-	around := e.Around
-	if around == nil {
-		around = headline.AroundOf(e.Hazard, e.shown()...)
-	}
-	return headline.Make(e.Hazard, around, headline.Reader{Language: l, At: at})
+	return headline.Reader{Language: l, At: at}
 }
 
 // shown returns the areas of the shown role.

@@ -11,6 +11,7 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lang/words"
 )
 
 // fragment is the encoded part of a document for one hazard, without separators.
@@ -26,8 +27,8 @@ type fragment struct {
 // Cache stores fragments, so that unchanged hazards are not encoded again. Lists of active hazards,
 // pages of searches, earlier moments and OGC items share it. It is safe for concurrent use.
 type Cache struct {
-	// Around sets Entry.Around, if the format has headlines; nil leaves it out.
-	Around func(ctx context.Context, h *hazard.Hazard) (*headline.Around, error)
+	// Headline sets Entry.Said, if the format has headlines; nil leaves it out.
+	Headline func(ctx context.Context, h *hazard.Hazard, l *words.Language, at hazard.Instant) (headline.Headline, error)
 
 	kept *lru.Cache[fragmentKey, fragment]
 	seed maphash.Seed
@@ -132,10 +133,13 @@ func (c *Cache) fragment(ctx context.Context, w *Writer, s Store, h *hazard.Haza
 	if err != nil {
 		return fr, err
 	}
-	if c.Around != nil && w.format != CAP && w.format != JSON && w.format != NDJSON {
-		if e.Around, err = c.Around(ctx, h); err != nil {
+	if c.Headline != nil && w.format != CAP && w.format != JSON && w.format != NDJSON {
+		reader := readerOf(h, w.language, w.at)
+		said, err := c.Headline(ctx, h, reader.Language, reader.At)
+		if err != nil {
 			return fr, err
 		}
+		e.Said = &said
 	}
 	if w.format == rows {
 		fr.row, err = e.row(w.base)

@@ -23,13 +23,13 @@ func NewAnswers(most int64) *Answers { return &Answers{most: int(most)} }
 
 // Get returns the answer to a request that was made by v or later. said names all that make depends
 // on besides the store: the request, and the rights of its reader. The error is ErrLarge if the
-// answer is larger than a third of what is kept, or if make returns that: each request must make it
+// answer is larger than half of what is kept, or if make returns that: each request must make it
 // by itself then.
 func (a *Answers) Get(v *view.View, said string, make func() (*Body, error)) (*Body, error) {
 	sum := sha256.Sum256([]byte(said)) // requests may be long
 	return a.of(v).get(key{form: string(sum[:])}, func() (*Body, error) {
 		body, err := make()
-		if err == nil && len(body.Bytes(Identity)) > a.most/3 {
+		if err == nil && len(body.Bytes(Identity)) > a.most/2 {
 			err = ErrLarge
 		}
 		return body, err

@@ -81,7 +81,7 @@ func TestCostlyAnswersTakeABoundedShareOfMemory(t *testing.T) {
 		return err
 	}
 	for range 2 { // it is not made to be dropped
-		if err := get("large", 101); !errors.Is(err, ErrLarge) {
+		if err := get("large", 151); !errors.Is(err, ErrLarge) {
 			t.Error(err)
 		}
 	}

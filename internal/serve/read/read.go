@@ -55,7 +55,7 @@ func NewHazards(h *Hazards) *Hazards {
 	h.readers.Most = h.Answers.Reading
 	h.forms, h.regions = format.NewCache(maxForms), lru.New[string, *coverage.Region](maxRegions)
 	h.rows = format.NewCache(maxRows)
-	h.forms.Around, h.rows.Around = h.Headlines.Around, h.Headlines.Around
+	h.forms.Headline, h.rows.Headline = h.Headlines.Of, h.Headlines.Of
 	return h
 }
 

@@ -90,7 +90,7 @@ func (a *Router) HeldOnce(r *http.Request, who *auth.Caller, cost int64, said st
 }
 
 // LargestKept returns the size of the largest answer that HeldOnce keeps, in bytes.
-func (a *Router) LargestKept() int64 { return a.Answers.Shared / 2 / 3 }
+func (a *Router) LargestKept() int64 { return a.Answers.Shared / 2 / 2 }
 
 // keeper takes a body that Send is given, with the header.
 type keeper struct {
