@@ -732,7 +732,7 @@ func (s *Sources) States(ctx context.Context) (map[string][]byte, error) {
 
 // Requests reads the states under names with the suffix end, by name.
 func (s *Sources) Requests(ctx context.Context, end string) (map[string][]byte, error) {
-	rows, err := s.readQ.SourceStatesLike(ctx, "%"+end)
+	rows, err := s.readQ.SourceStatesEnding(ctx, end)
 	if err != nil {
 		return nil, storeError(err)
 	}

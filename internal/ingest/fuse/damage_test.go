@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/sqlite/pagesum"
@@ -36,7 +35,7 @@ func deskIn(t *testing.T) (d *desk, dir string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	return &desk{t, s, app.BuiltIn().Intake(s)}, dir
+	return &desk{t, s, builtIn.Intake(s)}, dir
 }
 
 // A payload that names a damaged hazard does not affect other hazards. Its data for the damaged one

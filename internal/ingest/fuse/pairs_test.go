@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
@@ -19,7 +18,7 @@ import (
 // parse parses a payload of a source.
 func parse(t testing.TB, src string, payload []byte, now hazard.Instant) source.Batch {
 	t.Helper()
-	s, err := app.BuiltIn().Find(src)
+	s, err := builtIn.Find(src)
 	if err != nil {
 		t.Fatal(err)
 	}

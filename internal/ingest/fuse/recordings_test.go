@@ -26,6 +26,9 @@ import (
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
+// builtIn are the sources; they hold nothing of a store.
+var builtIn = app.BuiltIn()
+
 // desk is an empty store and its intake.
 type desk struct {
 	t      testing.TB
@@ -40,7 +43,7 @@ func newDesk(t testing.TB) *desk {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	return &desk{t, s, app.BuiltIn().Intake(s)}
+	return &desk{t, s, builtIn.Intake(s)}
 }
 
 // take reads a recording as if it were received at now.

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/test"
@@ -19,7 +18,7 @@ type recording struct{ source, file string }
 func (d *desk) takeRecordings(now hazard.Instant, recordings ...recording) {
 	d.t.Helper()
 	for _, r := range recordings {
-		src, err := app.BuiltIn().Find(r.source)
+		src, err := builtIn.Find(r.source)
 		if err != nil {
 			d.t.Fatal(err)
 		}

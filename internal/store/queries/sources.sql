@@ -166,8 +166,9 @@ SELECT body FROM source_states WHERE name = $1;
 -- name: SourceStates :many
 SELECT name, body FROM source_states ORDER BY name;
 
--- name: SourceStatesLike :many
-SELECT name, body FROM source_states WHERE name LIKE $1;
+-- name: SourceStatesEnding :many
+-- The pattern is no parameter by itself: SQLite would compile the statement again for each new value.
+SELECT name, body FROM source_states WHERE name LIKE '%' || CAST(sqlc.arg(ending) AS text);
 
 -- name: SaveSourceState :exec
 INSERT INTO source_states (name, body) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET body = excluded.body;

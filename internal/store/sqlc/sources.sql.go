@@ -1374,12 +1374,13 @@ func (q *Queries) SourceStates(ctx context.Context) ([]SourceState, error) {
 	return items, nil
 }
 
-const sourceStatesLike = `-- name: SourceStatesLike :many
-SELECT name, body FROM source_states WHERE name LIKE $1
+const sourceStatesEnding = `-- name: SourceStatesEnding :many
+SELECT name, body FROM source_states WHERE name LIKE '%' || CAST($1 AS text)
 `
 
-func (q *Queries) SourceStatesLike(ctx context.Context, name string) ([]SourceState, error) {
-	rows, err := q.db.QueryContext(ctx, sourceStatesLike, name)
+// The pattern is no parameter by itself: SQLite would compile the statement again for each new value.
+func (q *Queries) SourceStatesEnding(ctx context.Context, ending string) ([]SourceState, error) {
+	rows, err := q.db.QueryContext(ctx, sourceStatesEnding, ending)
 	if err != nil {
 		return nil, err
 	}

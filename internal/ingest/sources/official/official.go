@@ -135,20 +135,22 @@ func (f *Feed) Source() source.Source {
 // siblings returns the languages of all feeds of the country, because its authorities issue each
 // alert once in each language.
 func (f *Feed) siblings() []string {
-	if f.Country == "" {
-		return nil
+	if all := languages()[f.Country]; len(all) > 1 {
+		return all
 	}
-	var all []string
-	for i := range Feeds() {
-		if o := &Feeds()[i]; o.Country == f.Country && o.Language != "" && !slices.Contains(all, o.Language) {
-			all = append(all, o.Language)
+	return nil
+}
+
+// languages returns the languages of the feeds of each country.
+var languages = sync.OnceValue(func() map[string][]string {
+	all := map[string][]string{}
+	for _, f := range Feeds() {
+		if f.Country != "" && f.Language != "" && !slices.Contains(all[f.Country], f.Language) {
+			all[f.Country] = append(all[f.Country], f.Language)
 		}
 	}
-	if len(all) < 2 {
-		return nil
-	}
 	return all
-}
+})
 
 func (f *Feed) countries() []string {
 	if f.Country == "" {

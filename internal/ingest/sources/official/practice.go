@@ -34,9 +34,10 @@ func practiceOf(all []practice, address string) (p cap.Practice, ok bool) {
 	if err != nil || u.Host == "" {
 		return p, false
 	}
+	text := strings.ToLower(u.Host) + cmp.Or(u.Path, "/")
 	for i := range all {
 		for _, pattern := range all[i].addresses {
-			if fits(pattern, strings.ToLower(u.Host)+cmp.Or(u.Path, "/")) {
+			if fits(pattern, text) {
 				return all[i].Practice, true
 			}
 		}
