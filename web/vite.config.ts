@@ -15,7 +15,7 @@ const usedStyles = {
   transform: (code: string, id: string) => (id.endsWith("/maplibre-gl.css") ? code.replace(/[^{}]+\{[^{}]*\}/g, (rule) => (unused.test(rule.slice(0, rule.indexOf("{"))) ? "" : rule)) : undefined),
 };
 
-const preload = {
+export const preload = {
   name: "preload",
   enforce: "pre" as const,
   load: (id: string) => (id.includes("vite/preload-helper") ? readFileSync(new URL("src/preload.js", import.meta.url), "utf8") : undefined),

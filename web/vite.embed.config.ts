@@ -1,10 +1,11 @@
 // The widget is built by itself: it shares no file with the map, so that neither loads what the other needs.
 import { defineConfig } from "vite";
+import { preload } from "./vite.config";
 import { embed, words } from "./words.mjs";
 
 export default defineConfig({
   base: "./",
-  plugins: [words(embed)],
+  plugins: [words(embed), preload],
   build: {
     target: "es2022",
     emptyOutDir: false, // the map is there

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { inTurn, pictureOf, viewOf } from "../src/embed/picture";
 import { readSettings } from "../src/embed/settings";
+import { wordsOf } from "../src/embed/words";
 import type { Summary } from "../src/model";
 
 const h = (hazard_ID: number, bbox: readonly number[]) => ({ hazard_ID, bbox }) as unknown as Summary;
@@ -37,4 +38,21 @@ test("a wall sounds only when its address says so", () => {
 test("a wall tells of drafts only with a token, behind the #", () => {
   expect(readSettings("?kiosk=1&drafts=hzs_a", "", ["en"]).watches).toBeUndefined();
   expect(readSettings("?kiosk=1", "#drafts=hzs_a", ["en"]).watches).toBe("hzs_a");
+});
+
+test("a widget whose words do not come speaks English, and its own language if they are only late", async () => {
+  const [own, english] = [{ id: "de" }, { id: "en" }] as never[];
+  const asked: string[] = [];
+  const lose = (lost: number, id: string) => async (l: { id: string }) => {
+    asked.push(l.id);
+    if (l.id === id && asked.filter((x) => x === id).length <= lost) throw new Error("lost");
+    return `words ${l.id}`;
+  };
+  const later = async (ms: number) => void (await new Promise((resolve) => setTimeout(resolve, ms / 100)));
+  expect(await wordsOf(own!, english!, lose(1, "de"), later)).toEqual([own, "words de"]);
+  asked.length = 0;
+  expect(await wordsOf(own!, english!, lose(9, "de"), later)).toEqual([english, "words en"]);
+  expect(asked).toEqual(["de", "de", "en"]);
+  // No answer, and no failure.
+  expect(await wordsOf(own!, english!, (l: { id: string }) => (l.id === "de" ? new Promise<string>(() => {}) : Promise.resolve("words en")), later)).toEqual([english, "words en"]);
 });

@@ -4,9 +4,10 @@
 import { sound } from "../alarm";
 import { freshness, trust, type Trust } from "../freshness";
 import { summaryOver, type Summary } from "../model";
-import { load } from "virtual:words";
+import { languages, load } from "virtual:words";
 import { inTurn, pictureOf } from "./picture";
 import { readSettings } from "./settings";
+import { wordsOf } from "./words";
 import "./embed.css";
 
 // Milliseconds. Pauses are never the same on two pages.
@@ -22,8 +23,13 @@ const MOST_ON_WALL = 6;
 
 const base = new URL(".", location.href).href;
 const settings = readSettings(location.search, location.hash, navigator.languages);
-const { language } = settings;
-const { names, embed: words } = (await load[language.id]!.embed()).default;
+document.documentElement.dataset["begun"] = ""; // src/stay.ts
+const [language, { default: { names, embed: words } }] = await wordsOf(
+  settings.language,
+  languages.find((l) => l.id === "en")!,
+  (l) => load[l.id]!.embed(),
+  (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+);
 const root = document.getElementById("widget")!;
 document.documentElement.lang = language.id;
 document.documentElement.dir = language.dir;
@@ -230,7 +236,6 @@ function tick(): void {
 }
 
 draw();
-document.documentElement.dataset["begun"] = ""; // src/stay.ts
 if (!settings.fault) {
   const go = async () => {
     await read();
