@@ -30,7 +30,7 @@ export default defineConfig({
   workers: 2,
   timeout: 180_000, // of a test, for machines with many neighbours
   expect: { timeout: 30_000 }, // six times the default, as for Vitest
-  reporter: "list",
+  reporter: [["list"], ["./summary.ts"]],
   use: {
     browserName: "chromium",
     locale: "en-GB",
