@@ -315,7 +315,7 @@ func (r *reader) common(f *feature, t times) hazard.Report {
 		Version:     int64(t.sent),
 		Name:        lenient.Joined(" - ", name, area),
 		Description: description(al),
-		Instruction: unwrap(hazard.Clean(al.Instruction)),
+		Instruction: cmp.Or(unwrap(hazard.Clean(al.Instruction)), acts(al.Description)),
 		Within:      sames(al),
 		URL:         address(al),
 		Creator:     cmp.Or(sender, "NWS"),
@@ -551,6 +551,18 @@ func description(al *alert) string {
 	}
 	return hazard.Clean(lenient.Joined("\n\n", hazard.CleanLine(first), cmp.Or(forecasterHeadline(al), al.Headline),
 		unwrap(hazard.Clean(al.Description)), unwrap(hazard.Clean(al.Instruction))))
+}
+
+// acts returns what a message about a tropical storm says to do, each advice once: such a message
+// has no instruction, but a line for each danger.
+func acts(text string) string {
+	var all []string
+	for line := range strings.SplitSeq(unwrap(hazard.Clean(text)), "\n") {
+		if advice, ok := strings.CutPrefix(line, "- ACT: "); ok && !slices.Contains(all, advice) {
+			all = append(all, advice)
+		}
+	}
+	return strings.Join(all, "\n")
 }
 
 // wrapped is the width in characters at which the service wraps lines. A line together with the

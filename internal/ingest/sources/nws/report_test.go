@@ -367,3 +367,27 @@ func TestTextIsCleaned(t *testing.T) {
 		t.Errorf("creator %q", r.Creator)
 	}
 }
+
+func TestAHurricaneWarningSaysWhatToDo(t *testing.T) {
+	text := `* WIND
+- PREPARE: Last minute efforts should solely focus on
+protecting life.
+- ACT: Now is the time to shelter from life-threatening wind.
+
+- POTENTIAL IMPACTS: Unfolding
+
+* STORM SURGE
+- ACT: Stay away from storm surge prone areas. Continue to
+follow the instructions of local officials.
+
+* TORNADO
+- ACT: Now is the time to shelter from life-threatening wind.`
+	want := "Now is the time to shelter from life-threatening wind.\n" +
+		"Stay away from storm surge prone areas. Continue to follow the instructions of local officials."
+	if got := acts(text); got != want {
+		t.Errorf("acts() = %q, want %q", got, want)
+	}
+	if got := acts("* WHAT...ACT: no line of its own"); got != "" {
+		t.Errorf("acts() = %q, want nothing", got)
+	}
+}
