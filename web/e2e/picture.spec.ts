@@ -60,10 +60,33 @@ test("a phone begins with a picture of the map, which a touch makes move", { tag
   expect(code).toEqual([]);
   expect(pictures).toHaveLength(1);
   await expectAccessible(page, "the picture of the map");
-  await picture(page).tap();
+  await picture(page).tap({ position: { x: 40, y: 40 } }); // no hazard is there
   await expect(picture(page)).toHaveCount(0, { timeout: 45_000 }); // the code of the map is a megabyte
   await expect(page.locator("#map canvas")).toBeVisible();
   await expect(page).toHaveURL(/map=4\/53\.5\d*\/10/);
+});
+
+test("fingers move the picture without the map's code, and a touch finds a hazard in it", { tag: "@slow" }, async ({ page, server }) => {
+  const h = await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING", area: coast });
+  const { code, pictures } = watched(page);
+  await page.goto("/");
+  await expectDrawn(page);
+  await expect(page.locator(".list-head strong")).toHaveText("1 hazard");
+  const box = (await picture(page).boundingBox())!;
+  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+  await page.mouse.move(x, y - 40);
+  await page.mouse.down();
+  await page.mouse.move(x + 50, y - 40, { steps: 5 });
+  await expect(picture(page).locator("img")).toHaveCSS("translate", "50px");
+  await page.mouse.up();
+  await expect.poll(() => pictures.length).toBe(2);
+  await expect(page).toHaveURL(/map=4\/53\.5\d*\/7\.8/); // 50 of 8,192 pixels around the world to the west
+  await expect(picture(page).locator("img")).toHaveCSS("translate", "none"); // the new picture
+  await expect(page.locator(".list-head strong")).toHaveText("1 hazard");
+  expect(code).toEqual([]);
+  await page.touchscreen.tap(x + 50, y);
+  await expect(panel(page)).toContainText(h.hazard_Name);
+  await expect(picture(page)).toHaveCount(0, { timeout: 45_000 }); // the code of the map is a megabyte
 });
 
 /** Holds the page's own script back until it is called. */
@@ -119,7 +142,7 @@ test("of the picture only its window is asked for who warns there, of the map th
   await page.goto("/");
   await expectDrawn(page);
   await expect.poll(() => asked[0]).toMatch(/^\?geometry=none&bbox=[-\d.]+(,[-\d.]+){3}$/);
-  await picture(page).tap();
+  await picture(page).tap({ position: { x: 40, y: 40 } }); // no hazard is there
   await expect(picture(page)).toHaveCount(0, { timeout: 45_000 }); // the code of the map is a megabyte
   await expect.poll(() => asked.filter((query) => !query.includes("bbox"))).toEqual(["?geometry=none", "?geometry=topology"]);
 });

@@ -56,6 +56,8 @@ export class Page {
   readonly printing = signal(false);
   /** Its picture is on the screen. */
   readonly pictured = signal(false);
+  /** Fingers are on the picture. */
+  readonly held = signal(false);
   /** The picture that the first script has asked for, for the first map of this document. */
   first: First | undefined = window.hazarddFirst;
   readonly timeOpen = signal(false);

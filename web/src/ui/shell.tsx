@@ -542,7 +542,7 @@ function MapPlace() {
         </div>
       )}
       {!page.narrow.value && !settled && <p class="map-coming" role="status">{text.map.moveComes}</p>}
-      {page.narrow.value && !settled && <MapPicture begin={() => page.store.view.peek() ?? lastView()} />}
+      {page.narrow.value && (!settled || page.held.value) && <MapPicture begin={() => page.store.view.peek() ?? lastView()} />}
       {page.mapFailed.value && <p class="map-failed">{text.map.failed}</p>}
     </>
   );
