@@ -124,3 +124,27 @@ test("a wall's address is all that it needs: reloads, restarts and a lost connec
   await page.goto(`/key/${key}/embed?kiosk=1&lang=en`);
   await expect(page.getByRole("listitem")).toHaveCount(1);
 });
+
+test("a wall sounds when the server falls silent, once, if its address says so", { tag: "@slow" }, async ({ page, server, watch }) => {
+  await page.addInitScript(() => {
+    const w = window as unknown as { tones: number };
+    w.tones = 0;
+    const start = OscillatorNode.prototype.start;
+    OscillatorNode.prototype.start = function (...args) {
+      w.tones++;
+      return start.apply(this, args);
+    };
+  });
+  const tones = () => page.evaluate(() => (window as unknown as { tones: number }).tones);
+  await server.hazard("Flood - Old Harbour");
+  await page.goto("/embed?kiosk=1&sound=1&lang=en");
+  await expect(page.locator("html")).toHaveAttribute("data-state", "live");
+  expect(await tones()).toBe(0);
+  watch.expectFailures(/./);
+  await server.down();
+  await expect(page.locator("html")).toHaveAttribute("data-state", "stale", { timeout: 90_000 });
+  expect(await tones()).toBe(2);
+  await server.up();
+  await expect(page.locator("html")).toHaveAttribute("data-state", "live", { timeout: 60_000 });
+  expect(await tones()).toBe(2);
+});

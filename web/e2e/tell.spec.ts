@@ -173,11 +173,8 @@ class PushService {
   }
 }
 
-test("Web Push: a button subscribes the browser, the worker shows what the server pushes, a button ends it", { tag: "@slow" }, async ({ page, context, server, baseURL }) => {
-  test.skip(isPhone(page), "the same at each width");
-  await context.grantPermissions(["notifications"]);
-  const service = new PushService();
-  const subscription = await service.start();
+/** Has the browser reached through that push service. */
+async function reachedBy(page: Page, subscription: string): Promise<void> {
   await page.addInitScript((subscription) => {
     const made = { ...JSON.parse(subscription), options: { applicationServerKey: null }, toJSON: () => JSON.parse(subscription), unsubscribe: async () => ((there = null), true) };
     let there: unknown = null;
@@ -187,6 +184,13 @@ test("Web Push: a button subscribes the browser, the worker shows what the serve
       subscribe: async (o: { applicationServerKey: Uint8Array }) => ((key = o.applicationServerKey.length), (there = key === 65 ? made : null)),
     });
   }, subscription);
+}
+
+test("Web Push: a button subscribes the browser, the worker shows what the server pushes, a button ends it", { tag: "@slow" }, async ({ page, context, server, baseURL }) => {
+  test.skip(isPhone(page), "the same at each width");
+  await context.grantPermissions(["notifications"]);
+  const service = new PushService();
+  await reachedBy(page, await service.start());
   const cdp = await context.newCDPSession(page);
   const registration = new Promise<string>((resolve) => cdp.on("ServiceWorker.workerRegistrationUpdated", ({ registrations }) => registrations[0] && resolve(registrations[0].registrationId)));
   await cdp.send("ServiceWorker.enable");
@@ -211,5 +215,26 @@ test("Web Push: a button subscribes the browser, the worker shows what the serve
   await panel.getByRole("button", { name: "Stop telling this browser" }).click();
   await expect(panel.getByText("You have no subscriptions yet.")).toBeVisible();
   await expect(panel.getByText("This browser shows messages")).toHaveCount(0);
+  service.stop();
+});
+
+test("a reader without an account follows a hazard with one tap, and hears of its change and its end", { tag: "@slow" }, async ({ page, context, server }) => {
+  test.skip(isPhone(page), "the same at each width");
+  await context.grantPermissions(["notifications"]);
+  const service = new PushService();
+  await reachedBy(page, await service.start());
+  const got: { kind: string; severity: string }[] = [];
+  void (async () => {
+    for (;;) got.push(JSON.parse(await service.message()));
+  })();
+  const h = await server.hazard("Flood - New Harbour", { severity_ID: "WATCH" });
+  await page.goto(`/#h=${h.uuid}`);
+  const panel = page.locator("#panel");
+  await panel.getByRole("button", { name: "Follow until it is over" }).click();
+  await expect(panel.getByRole("button", { name: "Stop following" })).toBeVisible();
+  await server.patch(h, { severity_ID: "WARNING" });
+  await expect.poll(() => got.map((m) => m.severity), { timeout: 60_000 }).toContain("WARNING");
+  await server.patch(h, { status: "E" });
+  await expect.poll(() => got.at(-1)?.kind, { timeout: 60_000 }).toBe("ended");
   service.stop();
 });
