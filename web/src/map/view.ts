@@ -91,6 +91,8 @@ const SIZES = [44, 32, 24, 18] as const;
 const CLOSE = 5;
 /** What is nearer to the edge, in CSS pixels, does not count as in view. */
 const MARGIN = 50;
+/** The zoom at which a cyclone without an area is shown. */
+const FROM_AFAR = 3.5;
 /** An area smaller than this, in CSS pixels, is brought nearer when it is selected. */
 const SEEN = 48;
 const empty: FeatureCollection = { type: "FeatureCollection", features: [] };
@@ -460,7 +462,8 @@ export class MapView {
       this.map.fitBounds([...area], { padding: { top: 60, left: 60 + this.#covered.left, right: 60 + this.#covered.right, bottom: 60 + this.#covered.bottom }, maxZoom: 10, ...motion });
       return;
     }
-    const zoom = closer ? Math.max(this.map.getZoom(), 7) : this.map.getZoom();
+    // A storm at sea is shown with the coasts around it: alone it would stand in nothing.
+    const zoom = closer ? Math.max(this.map.getZoom(), h.type_ID === "CYCLONE" ? FROM_AFAR : 7) : this.map.getZoom();
     this.map.easeTo({ center: [h.longitude, h.latitude], zoom, offset: [(this.#covered.left - this.#covered.right) / 2, -this.#covered.bottom / 2], ...motion });
   }
 

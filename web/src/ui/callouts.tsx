@@ -91,7 +91,10 @@ export function Callouts() {
     if (near) near.ranks.push(rank);
     else inside.push({ h, ranks: [rank], p });
   }
-  const size = narrow ? SIZES.narrow : SIZES.wide;
+  // As the list is larger there (style.css).
+  const large = innerWidth >= 3400 ? 1.9 : innerWidth >= 2560 ? 1.4 : 1;
+  const own = narrow ? SIZES.narrow : SIZES.wide;
+  const size = { width: own.width * large, height: own.height * large };
   const places = layOut(inside.map(({ p }) => p), size, { width: clientWidth, height: clientHeight }, inside.map(({ h }) => sides.current.get(h.hazard_ID)));
   return (
     <div class="callouts" aria-hidden="true">
@@ -105,7 +108,14 @@ export function Callouts() {
         const at = places[n];
         if (!at) return null;
         sides.current.set(h.hazard_ID, at.side);
-        return <Callout key={h.hazard_ID} h={h} ranks={ranks} style={{ width: `${size.width}px`, height: `${size.height}px`, transform: `translate(${at.x}px, ${at.y}px)` }} />;
+        return (
+          <Callout
+            key={h.hazard_ID}
+            h={h}
+            ranks={ranks}
+            style={{ width: `${own.width}px`, height: `${own.height}px`, transform: `translate(${at.x}px, ${at.y}px) scale(${large})`, transformOrigin: "0 0" }}
+          />
+        );
       })}
     </div>
   );
