@@ -138,6 +138,8 @@ func TestInstructionsAreShortened(t *testing.T) {
 		"":                          "",
 		"Move to higher ground now": "Move to higher ground now.",
 		"Turn around, don't drown when encountering flooded roads. Most flood deaths occur in vehicles. Stay away from the river.": "Stay away from the river.",
+		"This is a life threatening situation. Seek higher ground now!":                                                            "Seek higher ground now!",
+		"A Red Flag Warning means that critical fire weather conditions are occurring. Do not burn outdoors.":                      "Do not burn outdoors.",
 		"TAKE COVER NOW! MOVE TO A BASEMENT OR AN INTERIOR ROOM.":                                                                  "Take cover now! Move to a basement or an interior room.",
 	} {
 		if got := Shortened(text); got != want {

@@ -124,7 +124,7 @@ func (m *maker) measured(q hazard.Quantity) (float64, bool) {
 const instructionLength = 140
 
 // leftOut begins or marks sentences of instructions that say nothing of what to do (rule 18).
-var leftOut = regexp.MustCompile(`(?i)https?:|www\.|thank|please report|report (?:observed|severe|your)|\d{3}[- ]\d{3}[- ]\d{4}|turn around,? don'?t drown|ready,? set,? go|most flood deaths|for more information|monitor .*radio|@`)
+var leftOut = regexp.MustCompile(`(?i)https?:|www\.|thank|please report|report (?:observed|severe|your)|\d{3}[- ]\d{3}[- ]\d{4}|turn around,? don'?t drown|ready,? set,? go|most flood deaths|for more information|monitor .*radio|@|this is an? [a-z ,-]*life.threatening situation[.!]|\ba [a-z -]+ (?:warning|watch|advisory) means`)
 
 // Shortened returns an instruction in at most two sentences and 140 characters, by leaving out. One
 // sentence too long for that stays whole.
