@@ -156,7 +156,7 @@ func New(c Config) http.Handler {
 			AllowedOrigins: c.AllowedOrigins,
 			AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
 			AllowedHeaders: []string{"Authorization", "Content-Type", "If-Match", "If-None-Match", "Last-Event-ID", "Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", trace.Header},
-			ExposedHeaders: []string{"ETag", "Link", "Location", "Retry-After", "Hazardd-Change", "Hazardd-Sources", "Hazardd-Coverage", "Hazardd-View-Age", "Hazardd-End", "Hazardd-Kept-From", "Hazardd-Evidence-From", route.RequestHeader, "Content-Language", "Content-Crs", "Mcp-Protocol-Version"},
+			ExposedHeaders: []string{"ETag", "Link", "Location", "Retry-After", "Hazardd-Change", "Hazardd-Sources", "Hazardd-Coverage", "Hazardd-Possible", "Hazardd-View-Age", "Hazardd-End", "Hazardd-Kept-From", "Hazardd-Evidence-From", route.RequestHeader, "Content-Language", "Content-Crs", "Mcp-Protocol-Version"},
 			MaxAge:         600, // seconds
 		}).Handler(h)
 	}

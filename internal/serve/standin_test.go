@@ -58,6 +58,42 @@ func TestNoStandInIsTreatedAsAnArea(t *testing.T) {
 		slices.Sort(found)
 		return found
 	}
+	// Whoever asks for a place is told how many may be there, and how to read them.
+	for path, want := range map[string]string{
+		"/hazards?bbox=-98.6,29.3,-98.4,29.5":                         "2",
+		"/hazards?bbox=-98.6,29.3,-98.4,29.5&f=geojson":               "2",
+		"/hazards?bbox=-98.6,29.3,-98.4,29.5&ref=nws:region":          "1",
+		"/hazards/active?near=-98.5,29.4&radius=1000":                 "2",
+		"/hazards/active?bbox=-70.1,44.9,-70,45":                      "1", // Maine
+		"/hazards/active?bbox=9,53,10,54":                             "0",
+		"/hazards/active?bbox=-98.6,29.3,-98.4,29.5&severity=WATCH":   "0",
+		"/hazards/active/severity/WARNING?bbox=-98.6,29.3,-98.4,29.5": "2",
+		"/hazards/active/summary?intersects=" + in:                    "2",
+		"/hazards/count?bbox=-98.6,29.3,-98.4,29.5":                   "2",
+		"/ogc/collections/hazards/items?bbox=-98.6,29.3,-98.4,29.5":   "2",
+		"/ogc/collections/points/items?bbox=-98.6,29.3,-98.4,29.5":    "2",
+		"/hazards?filter=S_INTERSECTS(geometry,POINT(-98.5%2029.4))":  "2",
+		"/arcgis/rest/services/hazards/FeatureServer/0/query?f=json&where=1%3D1&geometryType=esriGeometryEnvelope&inSR=4326&geometry=-98.6,29.3,-98.4,29.5": "", // the layer of points has them
+		"/hazards?filter=NOT%20S_INTERSECTS(geometry,POINT(9%2053))":                                                                                        "2",
+		"/hazards?bbox=-98.6,29.3,-98.4,29.5&possible=true":                                                                                                 "",
+		"/hazards?bbox=-98.6,29.3,-98.4,29.5&at=" + begun.Time().UTC().Format(time.RFC3339):                                                                 "",
+		"/hazards/active": "",
+	} {
+		if want != "" {
+			want += `; with="possible=true"`
+		}
+		if a := s.do("reader", "GET", path, nil); a.Status != 200 || a.Header.Get("Hazardd-Possible") != want {
+			t.Errorf("%s: %d, %q left out, want %q", path, a.Status, a.Header.Get("Hazardd-Possible"), want)
+		}
+	}
+	session, err := s.assistant("/mcp", s.Token("reader"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := call(t, session, "search", map[string]any{"near_lon": -98.5, "near_lat": 29.4})
+	if err != nil || !strings.Contains(got.Meaning, ": 2 active hazards") {
+		t.Errorf("an assistant is told %q, %v", got.Meaning, err)
+	}
 	for _, list := range []string{"/hazards?", "/hazards/active?"} {
 		for _, where := range []string{"bbox=-98.6,29.3,-98.4,29.5", "near=-98.5,29.4&radius=1000", "intersects=" + in, "bbox=-180,-90,180,90",
 			"filter=S_INTERSECTS(geometry,POLYGON((-98.6%2029.3,-98.4%2029.3,-98.4%2029.5,-98.6%2029.5,-98.6%2029.3)))"} {

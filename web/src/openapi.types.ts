@@ -8071,6 +8071,7 @@ export interface components {
                 readonly "Hazardd-Change": components["headers"]["Hazardd-ChangeMaybe"];
                 readonly "Hazardd-Sources": components["headers"]["Hazardd-Sources"];
                 readonly "Hazardd-Coverage": components["headers"]["Hazardd-Coverage"];
+                readonly "Hazardd-Possible": components["headers"]["Hazardd-Possible"];
                 readonly "Hazardd-View-Age": components["headers"]["Hazardd-View-Age"];
                 readonly Link: components["headers"]["Link"];
                 readonly "Content-Disposition": components["headers"]["Content-Disposition"];
@@ -8095,6 +8096,7 @@ export interface components {
                 readonly "Hazardd-Change": components["headers"]["Hazardd-ChangeMaybe"];
                 readonly "Hazardd-Sources": components["headers"]["Hazardd-Sources"];
                 readonly "Hazardd-Coverage": components["headers"]["Hazardd-Coverage"];
+                readonly "Hazardd-Possible": components["headers"]["Hazardd-Possible"];
                 readonly "Hazardd-View-Age": components["headers"]["Hazardd-View-Age"];
                 readonly Link: components["headers"]["Link"];
                 readonly "Content-Disposition": components["headers"]["Content-Disposition"];
@@ -8868,7 +8870,7 @@ export interface components {
         readonly Intersects: string;
         /**
          * @description With `bbox`, `near`, `intersects` or a geometry in `filter`: also hazards that are only known to be somewhere in a region or country there (`place_kind` `region` or `country`).
-         *     Without it, no place finds them, for nobody knows where they are.
+         *     Without it, no place finds them, for nobody knows where they are; `Hazardd-Possible` says how many are left out.
          */
         readonly Possible: boolean;
         /**
@@ -9017,6 +9019,12 @@ export interface components {
          * @example 2024-11-21T12:00:00.000Z
          */
         readonly "Hazardd-Kept-From": string;
+        /**
+         * @description Of a list that a place was asked for, without `possible=true` and without `at`: how many active hazards it leaves out because they are only known to be somewhere in a region or country
+         *     there (`place_kind` `region` or `country`). `GET /hazards` and `GET /hazards/active` have them with what the header says. Absent if it could not be found out.
+         * @example 2; with="possible=true"
+         */
+        readonly "Hazardd-Possible": string;
         /**
          * @description Of a list that a place was asked for (`bbox`, `near`, `intersects`, a geometry in `filter`), now: the word of `GET /coverage` for it, of the types of the search. It is the worst of at most 25
          *     places: the middles of a grid of 5 by 5 equal parts of the smallest box around what was asked for, those that lie in it, at least 0.05° apart; if none
@@ -10633,6 +10641,7 @@ export interface operations {
                     readonly "Hazardd-Change": components["headers"]["Hazardd-ChangeMaybe"];
                     readonly "Hazardd-Sources": components["headers"]["Hazardd-Sources"];
                     readonly "Hazardd-Coverage": components["headers"]["Hazardd-Coverage"];
+                    readonly "Hazardd-Possible": components["headers"]["Hazardd-Possible"];
                     readonly "Hazardd-View-Age": components["headers"]["Hazardd-View-Age"];
                     readonly Link: components["headers"]["Link"];
                     readonly "Content-Language": components["headers"]["Content-Language"];
@@ -10873,6 +10882,7 @@ export interface operations {
                     readonly "Hazardd-View-Age": components["headers"]["Hazardd-View-Age"];
                     readonly "Content-Language": components["headers"]["Content-Language"];
                     readonly "Hazardd-Coverage": components["headers"]["Hazardd-Coverage"];
+                    readonly "Hazardd-Possible": components["headers"]["Hazardd-Possible"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -15444,7 +15454,7 @@ export interface operations {
                 readonly bbox?: components["parameters"]["OgcBbox"];
                 /**
                  * @description With `bbox`, `near`, `intersects` or a geometry in `filter`: also hazards that are only known to be somewhere in a region or country there (`place_kind` `region` or `country`).
-                 *     Without it, no place finds them, for nobody knows where they are.
+                 *     Without it, no place finds them, for nobody knows where they are; `Hazardd-Possible` says how many are left out.
                  */
                 readonly possible?: components["parameters"]["Possible"];
                 /**
@@ -15569,6 +15579,7 @@ export interface operations {
                     readonly "Hazardd-View-Age": components["headers"]["Hazardd-View-Age"];
                     readonly "Content-Language": components["headers"]["Content-Language"];
                     readonly "Hazardd-Coverage": components["headers"]["Hazardd-Coverage"];
+                    readonly "Hazardd-Possible": components["headers"]["Hazardd-Possible"];
                     readonly Link: components["headers"]["Links"];
                     readonly "Content-Crs": components["headers"]["Content-Crs"];
                     readonly [name: string]: unknown;
@@ -15967,6 +15978,7 @@ export interface operations {
                     readonly "Hazardd-View-Age": components["headers"]["Hazardd-View-Age"];
                     readonly "Content-Language": components["headers"]["Content-Language"];
                     readonly "Hazardd-Coverage": components["headers"]["Hazardd-Coverage"];
+                    readonly "Hazardd-Possible": components["headers"]["Hazardd-Possible"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -16109,6 +16121,7 @@ export interface operations {
                     readonly "Hazardd-View-Age": components["headers"]["Hazardd-View-Age"];
                     readonly "Content-Language": components["headers"]["Content-Language"];
                     readonly "Hazardd-Coverage": components["headers"]["Hazardd-Coverage"];
+                    readonly "Hazardd-Possible": components["headers"]["Hazardd-Possible"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -16257,6 +16270,7 @@ export interface operations {
                     readonly "Hazardd-View-Age": components["headers"]["Hazardd-View-Age"];
                     readonly "Content-Language": components["headers"]["Content-Language"];
                     readonly "Hazardd-Coverage": components["headers"]["Hazardd-Coverage"];
+                    readonly "Hazardd-Possible": components["headers"]["Hazardd-Possible"];
                     readonly [name: string]: unknown;
                 };
                 content: {

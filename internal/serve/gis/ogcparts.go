@@ -349,7 +349,7 @@ func (a *OGC) makeParts(w http.ResponseWriter, r *http.Request, who *auth.Caller
 		return err
 	}
 	if set.OfHazards {
-		a.SetCoverage(w, q)
+		a.SetPlace(r.Context(), w, q)
 	}
 	a.SetView(w, v, now)
 	w.Header().Set("Last-Modified", v.At().Time().Format(http.TimeFormat))

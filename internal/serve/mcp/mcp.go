@@ -278,7 +278,7 @@ func (t tools) search(ctx context.Context, in Search) (*Result, error) {
 		return nil, err
 	}
 	r.Coverage = coverageOf(answer.Header, in.placed(), in.At)
-	r.Meaning = meaning(len(list) == 0 && in.Cursor == "", r.Coverage.Answer)
+	r.Meaning = leftOut(answer.Header) + meaning(len(list) == 0 && in.Cursor == "", r.Coverage.Answer)
 	return r, nil
 }
 
@@ -480,7 +480,7 @@ func (t tools) count(ctx context.Context, in Count) (*Result, error) {
 	if r.Freshness, err = t.freshness(ctx, answer.Header, in.At); err != nil {
 		return nil, err
 	}
-	r.Meaning = meaning(data.Count == 0, r.Coverage.Answer)
+	r.Meaning = leftOut(answer.Header) + meaning(data.Count == 0, r.Coverage.Answer)
 	return r, nil
 }
 
@@ -590,6 +590,15 @@ var meanings = map[string]string{
 	"covered": "A responsible source was read lately.",
 	"stale":   "A source that is responsible here was NOT read lately: hazards may be missing. This is no all-clear.",
 	"unknown": "No source that is read says that it is responsible here: silence says nothing about safety. This is no all-clear.",
+}
+
+// leftOut says how many hazards a list of a place leaves out; nothing if there are none.
+func leftOut(h http.Header) string {
+	n, _, _ := strings.Cut(h.Get("Hazardd-Possible"), ";")
+	if n == "" || n == "0" {
+		return ""
+	}
+	return "Left out because they are only known to be somewhere in a region or country there: " + n + " active hazards; ask again with possible. "
 }
 
 // meaning explains in words what a list, empty or not, means under a coverage.

@@ -55,7 +55,7 @@ func (a *Hazards) setViewAge(w http.ResponseWriter, now hazard.Instant) {
 // AnswerOnce answers a search by what answer makes, which costs much processor time: once per change
 // and audience. said is all that it depends on besides q, the path and the rights of the reader.
 func (a *Hazards) AnswerOnce(w http.ResponseWriter, r *http.Request, who *auth.Caller, q *query.Query, cost int64, said string, answer func(w http.ResponseWriter, r *http.Request) error) error {
-	a.SetCoverage(w, q)
+	a.SetPlace(r.Context(), w, q)
 	if q.At != nil { // of the past is not asked often
 		return a.HoldInTurns(w, r, who, cost, answer)
 	}

@@ -2,12 +2,14 @@ package read
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/geo"
@@ -17,6 +19,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/poll"
 	"github.com/hazardd/hazardd/internal/serve/encoded"
 	"github.com/hazardd/hazardd/internal/serve/route"
+	"github.com/hazardd/hazardd/internal/store/view"
 )
 
 // Bounds of the caches of coverage, in bytes: layers for a few choices of types (700 kB each), and
@@ -108,6 +111,34 @@ func (a *Lists) coverageLayer(w http.ResponseWriter, r *http.Request, who *auth.
 	now := a.Now()
 	w.Header()["Content-Type"] = kind
 	return a.answerShared(w, r, who, a.Live.View(now), body, now)
+}
+
+// SetPlace sets the headers of lists for a place: SetCoverage, and how many active hazards the list
+// leaves out because they are only known to be somewhere in a region or country there.
+func (a *Hazards) SetPlace(ctx context.Context, w http.ResponseWriter, q *query.Query) {
+	a.SetCoverage(w, q)
+	if !q.NeedsShapes() || q.Possible || q.At != nil {
+		return
+	}
+	possibly := q.Filter
+	possibly.Possible = true
+	if err := a.Store.Search.Resolve(ctx, &possibly); err != nil {
+		return // no number is better than a wrong one
+	}
+	now, n := a.Now(), 0
+	for h := range a.Live.View(now).Hazards(view.Filter{}, nil) {
+		if !h.Somewhere() || !possibly.MatchRecord(h, now) || q.MatchAt(h, nil, now) {
+			continue
+		}
+		shapes, err := a.Store.Hazards.Shapes(ctx, possibly.Refs(h))
+		if err != nil {
+			return
+		}
+		if possibly.MatchAt(h, shapes, now) {
+			n++
+		}
+	}
+	w.Header()["Hazardd-Possible"] = []string{strconv.Itoa(n) + `; with="possible=true"`}
 }
 
 // SetCoverage sets a header on lists for a place: whether an empty list means that there is no

@@ -171,7 +171,7 @@ func (a *Lists) summaryOfSearch(w http.ResponseWriter, r *http.Request, who *aut
 		if err := a.writeSummaries(r.Context(), &out, found.Hazards, language, moment); err != nil {
 			return err
 		}
-		a.SetCoverage(w, &q)
+		a.SetPlace(r.Context(), w, &q)
 		route.SetLanguages(w, []string{language.ID})
 		a.SetFreshness(r.Context(), w, found.Number, found.At != nil)
 		if found.Cursor != "" {

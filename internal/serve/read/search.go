@@ -36,7 +36,7 @@ func (a *Lists) holdForm(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	if f != format.JSON {
 		return a.answerSaid(w, r, who, q, costOfSearch(q, f), answer)
 	}
-	a.SetCoverage(w, q)
+	a.SetPlace(r.Context(), w, q)
 	return a.Hold(w, r, who, costOfSearch(q, f), func(w http.ResponseWriter) error { return answer(w, r) })
 }
 
@@ -112,7 +112,7 @@ func (a *Lists) count(w http.ResponseWriter, r *http.Request, _ *auth.Caller) er
 		return err
 	}
 	a.SetFreshness(r.Context(), w, number, q.At != nil)
-	a.SetCoverage(w, &q)
+	a.SetPlace(r.Context(), w, &q)
 	return route.Answer(w, r, body)
 }
 
