@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/lenient"
@@ -23,6 +24,11 @@ type ref struct {
 	sent       hazard.Instant
 	timed      bool // the time was readable, and is not that of the referring message itself (China, 2026)
 }
+
+// copied is the age from which the references of an Alert mean nothing: Tanzania wrote a warning over
+// an old one, with the references of a year before (lists of cap-sources, 2019). Warnings of wind and
+// of rain that are written so would replace each other.
+const copied = 7 * 24 * time.Hour
 
 // references parses the references of the message. Its error says why a Cancel is unusable.
 func (r *reader) references() error {
@@ -56,6 +62,9 @@ func (r *reader) references() error {
 			continue
 		}
 		r.refs = append(r.refs, f)
+	}
+	if is(r.m.MsgType, "Alert") && !slices.ContainsFunc(r.refs, func(f ref) bool { return !f.timed || f.sent >= r.sent.Add(-copied) }) {
+		r.refs = nil
 	}
 	if len(r.refs) == 0 {
 		return fmt.Errorf("references: %.80q, expected sender,identifier,sent", r.m.References)

@@ -285,6 +285,33 @@ func TestAnIdentityOfTheSenderKeepsTheOldNames(t *testing.T) {
 }
 
 // Finland's messages with touching times are one hazard if their level is the same.
+func TestCopiedReferencesOfAnAlertMeanNothing(t *testing.T) {
+	wind := said{id: "2.49.0.1.834.0.2026.7.4.13", sent: "2026-07-04T13:00:00Z", event: "Strong winds", onset: "2026-07-04T18:00:00Z", expires: "2026-07-06T18:00:00Z", areas: "Tanga=X:1"}
+	rain := wind
+	rain.id, rain.event, rain.sent = "2.49.0.1.834.0.2026.7.4.14", "Heavy rain", "2026-07-04T14:00:00Z"
+	for name, tt := range map[string]struct {
+		typ, refs string
+		apart     bool
+	}{
+		"of a year before":                 {"", "office@example.org,2.49.0.1.834.0.2025.7.7.14,2025-07-07T14:41:41Z", true},
+		"of the day before":                {"", "office@example.org,2.49.0.1.834.0.2026.7.3.14,2026-07-03T14:41:41Z", false},
+		"of a year before, and of an hour": {"", "office@example.org,2.49.0.1.834.0.2025.7.7.14,2025-07-07T14:41:41Z office@example.org,2.49.0.1.834.0.2026.7.4.12,2026-07-04T12:00:00Z", false},
+		"of a year before, in an Update":   {"Update", "office@example.org,2.49.0.1.834.0.2025.7.7.14,2025-07-07T14:41:41Z", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wind.typ, wind.refs, rain.typ, rain.refs = tt.typ, tt.refs, tt.typ, tt.refs
+			b := parsed(t, feed, listing(wind, rain), at(t, "2026-07-04T15:00:00Z"))
+			keys := map[string]bool{}
+			for _, r := range b.Reports {
+				keys[r.Key] = true
+			}
+			if want := map[bool]int{true: 2, false: 1}[tt.apart]; len(keys) != want {
+				t.Errorf("%d events, want %d: %v", len(keys), want, keys)
+			}
+		})
+	}
+}
+
 func TestMessagesWithTouchingTimesAreOneHazard(t *testing.T) {
 	read := func(i Identity, id, level, onset, expires string) hazard.Report {
 		m := said{id: id, sent: "2026-11-21T09:00:00+00:00", event: "Gale", severity: level, onset: onset, expires: expires}
