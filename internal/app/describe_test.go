@@ -254,7 +254,7 @@ func practicesTable() string {
 		}
 	}
 	b := &strings.Builder{}
-	fmt.Fprintln(b, "| sender | on by default | listed is in force | absent is over | cut at | identity | `expires` | not after `sent` | taken back by | evidence |\n|---|---|---|---|---|---|---|---|---|---|")
+	fmt.Fprintln(b, "| sender | on by default | listed is in force | absent is over | cut at | identity | `expires` | not after `sent` | taken back by | languages | evidence |\n|---|---|---|---|---|---|---|---|---|---|---|")
 	for _, p := range official.Practices() {
 		var on string
 		if all := feeds[p.Name]; len(all) > 40 { // the rest of one bucket
@@ -262,8 +262,8 @@ func practicesTable() string {
 		} else if len(all) > 0 {
 			on = "`" + strings.Join(all, "`, `") + "`"
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", p.Name, on, p.Lists.InForce, p.Lists.Complete, strings.TrimPrefix(strconv.Itoa(p.Lists.Cut), "0"),
-			p.Identity, cmp.Or(p.Expires, "unknown"), cmp.Or(p.Early, "unknown"), p.Cancels, p.Lists.Cite)
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", p.Name, on, p.Lists.InForce, p.Lists.Complete, strings.TrimPrefix(strconv.Itoa(p.Lists.Cut), "0"),
+			p.Identity, cmp.Or(p.Expires, "unknown"), cmp.Or(p.Early, "unknown"), p.Cancels, p.Languages, p.Lists.Cite)
 	}
 	return b.String()
 }

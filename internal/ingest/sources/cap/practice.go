@@ -19,6 +19,8 @@ type Practice struct {
 	Expires  Expires
 	Early    Early
 	Cancels  string // how the sender takes a warning back, for people
+	// Languages is how the sender writes in several languages, for people.
+	Languages string
 }
 
 // Identity is how the messages of one warning are known. References come first: a message with

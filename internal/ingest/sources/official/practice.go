@@ -92,8 +92,8 @@ func parsePractices(text string) ([]practice, error) {
 			continue
 		}
 		c := strings.Split(line, "\t")
-		if len(c) != 10 {
-			return nil, fmt.Errorf("practice.tsv:%d: %d values, expected 10", n, len(c))
+		if len(c) != 11 {
+			return nil, fmt.Errorf("practice.tsv:%d: %d values, expected 11", n, len(c))
 		}
 		known := func(word string) string { // the zero values mean unknown
 			if word == "unknown" {
@@ -114,8 +114,8 @@ func parsePractices(text string) ([]practice, error) {
 			}
 		}
 		p := practice{addresses: strings.Split(c[1], ","), Practice: cap.Practice{
-			Name: c[0], Lists: source.Lists{InForce: inForce, Complete: complete, Cut: cut, Cite: c[9]},
-			Identity: cap.Identity(known(c[5])), Expires: cap.Expires(known(c[6])), Early: cap.Early(known(c[7])), Cancels: c[8],
+			Name: c[0], Lists: source.Lists{InForce: inForce, Complete: complete, Cut: cut, Cite: c[10]},
+			Identity: cap.Identity(known(c[5])), Expires: cap.Expires(known(c[6])), Early: cap.Early(known(c[7])), Cancels: c[8], Languages: c[9],
 		}}
 		if err := p.Check(); err != nil {
 			return nil, fmt.Errorf("practice.tsv:%d: %w", n, err)

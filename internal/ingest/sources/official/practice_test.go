@@ -17,12 +17,20 @@ func TestThePracticeOfEachFeedIsKnownOrSaidToBeUnknown(t *testing.T) {
 	}
 	names := map[string]bool{}
 	for _, p := range all {
-		if names[p.Name] || p.Name == "" || p.Lists.Cite == "" || p.Cancels == "" {
-			t.Errorf("%q: twice, or without cancels or evidence", p.Name)
+		if names[p.Name] || p.Name == "" || p.Lists.Cite == "" || p.Cancels == "" || p.Languages == "" {
+			t.Errorf("%q: twice, or without cancels, languages or evidence", p.Name)
 		}
 		names[p.Name] = true
 		if strings.Contains(p.Lists.Cite, "?") && p.Lists.InForce+p.Lists.Complete != source.Unknown {
 			t.Errorf("%q: nothing is known of it, but its list is declared", p.Name)
+		}
+		// Without evidence each column is unknown, which errs towards showing.
+		if strings.HasPrefix(p.Lists.Cite, "?") || strings.HasPrefix(p.Lists.Cite, "unknown") {
+			known := p.Practice
+			known.Name, known.Lists.Cite = "", ""
+			if known != (cap.Practice{Cancels: "unknown", Languages: "unknown"}) {
+				t.Errorf("%q: %+v without evidence", p.Name, known)
+			}
 		}
 		// A claim is not enough to end a warning.
 		if c := p.Lists.Cite; p.Lists.Complete == source.Yes && !strings.Contains(c, "d ") && !strings.Contains(c, "d (") && !strings.Contains(c, "o ") && !strings.Contains(c, "r ") {
@@ -57,6 +65,7 @@ func TestThePracticeIsFoundByTheAddress(t *testing.T) {
 		"https://cap.example.org/api/cap/rss.xml":                          "cap-composer",
 		"https://cap-sources.s3.amazonaws.com/in-imd-en/rss.xml":           "India: IMD",
 		"https://cap-sources.s3.amazonaws.com/tz-tma-en/rss.xml":           "cap-sources (one bucket)",
+		"https://metproducts.gov.tt/ttms/public/api/feed?type=rss":         "Trinidad and Tobago: TTMS",
 		"https://rss.naad-adna.pelmorex.com":                               "Canada: NAAD",
 		"https://atg-primary.capews.com/capews/public/atom?type=cap":       "capews",
 		"https://warnings.example.org/feed":                                "",
@@ -70,7 +79,7 @@ func TestThePracticeIsFoundByTheAddress(t *testing.T) {
 
 func TestAWrongLineOfPracticesIsRefused(t *testing.T) {
 	line := func(column int, value string) string {
-		c := strings.Split("a\ta.example/*\tyes\tyes\t\treferences\tend\tover\ta Cancel\tr", "\t")
+		c := strings.Split("a\ta.example/*\tyes\tyes\t\treferences\tend\tover\ta Cancel\ten\tr", "\t")
 		c[column] = value
 		return strings.Join(c, "\t")
 	}
