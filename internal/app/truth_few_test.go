@@ -90,7 +90,7 @@ func avalanchesOfCanada() truth {
 			}
 			if worst >= 0 {
 				key := strings.ToLower(slices.Min(strings.Split(p.Report.Title, "-")))
-				known.set(key, fact{start: p.Report.DateIssued, level: []string{"ADVISORY", "WATCH", "WARNING"}[worst]}, p.Report.ValidUntil)
+				known.set(key, fact{typ: "AVALANCHE", start: p.Report.DateIssued, level: []string{"ADVISORY", "WATCH", "WARNING"}[worst]}, p.Report.ValidUntil)
 			}
 		}
 	})
@@ -166,7 +166,7 @@ func bulletinsOfEurope() truth {
 				if p := b.PublicationTime; b.ValidTime.StartTime.After(known.until[key].Add(90*day)) || p != nil && p.After(b.ValidTime.StartTime.Add(time.Hour)) {
 					first[key] = b.ValidTime.StartTime
 				}
-				f := fact{start: first[key], level: []string{"ADVISORY", "WATCH", "WARNING"}[worst]}
+				f := fact{typ: "AVALANCHE", start: first[key], level: []string{"ADVISORY", "WATCH", "WARNING"}[worst]}
 				var shapes []geo.Shape
 				for _, id := range ids {
 					if shape, ok := (region.Finder{}).Shape(t.Context(), "EAWS:"+id); ok {
@@ -278,7 +278,7 @@ func riversOfJapan() truth {
 		river := found(t, `<EventID>(\d+)</EventID>`, text)[0]
 		code := found(t, `(?s)<Headline>.*?<Kind>.*?<Code>(\d)\d</Code>`, text)[0]
 		start := parsed(t, time.RFC3339, found(t, `<ReportDateTime>(.*)</ReportDateTime>`, text)[0])
-		f := fact{start: start, level: map[string]string{"2": "ADVISORY", "3": "WARNING", "4": "WARNING", "5": "WARNING"}[code]}
+		f := fact{typ: "FLOOD", start: start, level: map[string]string{"2": "ADVISORY", "3": "WARNING", "4": "WARNING", "5": "WARNING"}[code]}
 		known.set("river-"+river, f, start.Add(2*day))
 	})
 }
@@ -408,7 +408,7 @@ func dangersToShips(t *testing.T, payload []byte, at time.Time) map[string]fact 
 		key := fmt.Sprintf("%s-%.0f-%.0f", m.NavArea, m.MsgNumber.v, m.MsgYear.v)
 		level, drifts := dangerAtSea(text[key])
 		issued := parsed(t, "021504Z Jan 2006", m.IssueDate)
-		f := fact{start: issued, level: level}
+		f := fact{typ: "MARINE", start: issued, level: level, point: onlyPosition(t, text[key])}
 		if c := regexp.MustCompile(`CANCEL THIS MSG (\d{6}Z [A-Z]{3}) (?:20)?(\d\d)`).FindStringSubmatch(text[key]); c != nil {
 			f.end = parsed(t, "021504Z Jan 06", c[1]+" "+c[2])
 		}
@@ -417,6 +417,26 @@ func dangersToShips(t *testing.T, payload []byte, at time.Time) map[string]fact 
 		}
 	}
 	return all
+}
+
+// onlyPosition returns the position of a text with one, or 0, 0.
+func onlyPosition(t *testing.T, text string) (point [2]float64) {
+	t.Helper()
+	all := regexp.MustCompile(`(\d+)-(\d+\.\d+)([NS]) (\d+)-(\d+\.\d+)([EW])`).FindAllStringSubmatch(text, -1)
+	if len(all) != 1 || strings.Count(text, "-") != 2 {
+		return point
+	}
+	for i, at := range []int{4, 1} {
+		var degrees, minutes float64
+		if _, err := fmt.Sscan(all[0][at]+" "+all[0][at+1], &degrees, &minutes); err != nil {
+			t.Fatal(err)
+		}
+		point[i] = degrees + minutes/60
+		if strings.Contains("WS", all[0][at+2]) {
+			point[i] = -point[i]
+		}
+	}
+	return point
 }
 
 // dangerAtSea returns the level of a message by the words in it, and whether it drifts.
@@ -585,10 +605,32 @@ func floodsOfFrance(t *testing.T, payload []byte, _ time.Time) map[string]fact {
 	all := map[string]fact{}
 	for _, f := range list.Features {
 		if level := map[string]string{"2": "ADVISORY", "3": "WATCH", "4": "WARNING"}[f.Properties.NivInfViCr]; level != "" {
-			all[f.Properties.CdEntCru] = fact{level: level}
+			all[f.Properties.CdEntCru] = fact{typ: "FLOOD", level: level}
 		}
 	}
 	return all
+}
+
+// newsOfTheWHO are the lists that the WHO would have had: the recorded reports that were published by
+// then, and the weeks after the last.
+func newsOfTheWHO(t *testing.T) (all []snapshot) {
+	t.Helper()
+	var list struct {
+		Value []json.RawMessage `json:"value"`
+	}
+	if err := json.Unmarshal(recordings.Read(t, "feeds/who-don/emergencies-api-20241018.json"), &list); err != nil {
+		t.Fatal(err)
+	}
+	for i := len(list.Value) - 1; i >= 0; i-- { // the newest is the first
+		var n struct{ PublicationDateAndTime time.Time }
+		errN := json.Unmarshal(list.Value[i], &n)
+		payload, err := json.Marshal(map[string]any{"value": list.Value[i:]})
+		if err != nil || errN != nil {
+			t.Fatal(err, errN)
+		}
+		all = append(all, snapshot{payload, n.PublicationDateAndTime.Add(time.Hour).UTC()})
+	}
+	return between(all, day, 50*day)
 }
 
 // outbreaks reads the Disease Outbreak News of WHO. An outbreak counts for six weeks after the last report
@@ -604,7 +646,8 @@ func outbreaks() truth {
 			}
 		}
 	}
-	return lasts(func(_ *testing.T, known *lasting, list lists, _ time.Time) {
+	return lasts(func(t *testing.T, known *lasting, list lists, _ time.Time) {
+		t.Helper()
 		for _, n := range list.Value {
 			key, until := strings.TrimSpace(n.EmergencyEvent.EventID), n.PublicationDateAndTime.Add(42*day)
 			if strings.Contains(n.Title, "Region") || strings.Contains(n.Title, "Global") || !strings.ContainsAny(n.Title, "–-") || known.until[key].After(until) {
@@ -614,7 +657,68 @@ func outbreaks() truth {
 			if !start.Before(n.PublicationDateAndTime) {
 				start = n.PublicationDateAndTime
 			}
-			known.set(key, fact{start: start, level: "ADVISORY"}, until)
+			country := strings.TrimSpace(found(t, `.*[–-](.*)`, n.Title)[0])
+			if name, ok := shortNames[country]; ok {
+				country = name
+			}
+			known.set(key, fact{typ: "BIOMEDICAL", start: start, level: "ADVISORY", place: country}, until)
+		}
+	})
+}
+
+// shortNames are the countries that WHO and ReliefWeb call otherwise than the map does.
+var shortNames = map[string]string{
+	"Kingdom of Saudi Arabia": "Saudi Arabia", "The Republic of Rwanda": "Rwanda", "Viet Nam": "Vietnam", "Iran (Islamic Republic of)": "Iran",
+}
+
+// disastersOfReliefWeb reads the RSS of ReliefWeb. A sudden disaster counts for two weeks after its day,
+// an epidemic for 60 days. Earthquakes are left to others.
+func disastersOfReliefWeb() truth {
+	types := map[string]string{"FL": "FLOOD", "EP": "BIOMEDICAL", "ST": "STORM"}
+	return told(func(t *testing.T, known *lasting, text string, _ time.Time) {
+		t.Helper()
+		for item := range strings.SplitSeq(text, "<item>") {
+			if !strings.Contains(item, "Glide: ") {
+				continue
+			}
+			glide := found(t, `Glide: ([A-Z]{2}-\d{4}-\d{6}-[A-Z]{3})`, item)[0]
+			kind, life := types[glide[:2]], 14*day
+			if kind == "" {
+				continue
+			}
+			if kind == "BIOMEDICAL" {
+				life = 60 * day
+			}
+			start := parsed(t, time.RFC1123Z, found(t, `<pubDate>(.*)</pubDate>`, item)[0])
+			country := found(t, `<title>([^:<]*):`, item)[0]
+			if strings.Contains(country, "/") { // several: that of the number
+				country = ""
+			}
+			known.set(glide, fact{typ: kind, level: "INFORMATION", start: start, place: country}, start.Add(life))
+		}
+	})
+}
+
+// catalogsOfCISA are the recorded states of the catalog.
+func catalogsOfCISA(t *testing.T) (all []snapshot) {
+	t.Helper()
+	for _, on := range []string{"20260725", "20260728", "20260730", "20260804", "20260805", "20260806", "20260807", "20260808"} {
+		all = append(all, snapshots(t, "feeds/cisa-kev", on+"T1200Z known_exploited_vulnerabilities-"+on+"-excerpt.json")...)
+	}
+	return all
+}
+
+// vulnerabilities reads the catalog of CISA. A vulnerability counts for two weeks after the day on which
+// it was added, and is in the United States.
+func vulnerabilities() truth {
+	type lists struct {
+		Vulnerabilities []struct{ CVEID, DateAdded string }
+	}
+	return lasts(func(t *testing.T, known *lasting, list lists, _ time.Time) {
+		t.Helper()
+		for _, v := range list.Vulnerabilities {
+			start := parsed(t, time.DateOnly, v.DateAdded)
+			known.set(v.CVEID, fact{typ: "CYBER", level: "INFORMATION", start: start, place: "United States"}, start.Add(14*day))
 		}
 	})
 }

@@ -210,7 +210,7 @@ func floodsOfEngland(t *testing.T, payload []byte, _ time.Time) map[string]fact 
 				start = at
 			}
 		}
-		all[f.FloodAreaID] = fact{start: start, level: level}
+		all[f.FloodAreaID] = fact{typ: "FLOOD", start: start, level: level}
 	}
 	return all
 }
@@ -241,7 +241,7 @@ func avalanchesOfTheUS() truth {
 			if errS != nil || errE != nil {
 				t.Fatal(errS, errE)
 			}
-			known.set(strconv.Itoa(f.ID), fact{start: start, level: level, area: f.Geometry.area}, end)
+			known.set(strconv.Itoa(f.ID), fact{typ: "AVALANCHE", start: start, level: level, area: f.Geometry.area}, end)
 		}
 	})
 }

@@ -24,11 +24,12 @@ import (
 )
 
 // fact is what is true of an event at a moment, according to the raw payloads; a zero time, an empty
-// level, a point at 0, 0 or no area is not compared. The end is the one that the source says, or
+// text, a point at 0, 0 or no area is not compared. The end is the one that the source says, or
 // else until when docs/sources.md says that the event counts.
 type fact struct {
 	start, end time.Time
-	level      string
+	typ, level string
+	place      string     // the country or region, if nothing smaller is known
 	point      [2]float64 // longitude, latitude
 	area       geo.Shape
 }
@@ -158,7 +159,9 @@ func TestActiveIsWhatTheSourceSays(t *testing.T) {
 		{name: "tsunami", lists: messagesOfThePAAQ(t), stated: true, truth: tsunamisByPAAQ()},
 		{name: "vaac", lists: passing(snapshots(t, "feeds/vaac", "20180222T0850Z KNES-220841-201802.txt", "20180223T0220Z KNES-230214-201802.txt", "20180223T0810Z KNES-230800-201802.txt"), time.Hour, day), truth: ashOfVolcanoes()},
 		{name: "vigicrues", lists: bulletinOfVigicrues(t), listed: true, truth: floodsOfFrance},
-		{name: "whodon", lists: passing(snapshots(t, "feeds/who-don", "20241018T2000Z emergencies-api-20241018.json"), day, 50*day), truth: outbreaks()},
+		{name: "whodon", lists: newsOfTheWHO(t), truth: outbreaks()},
+		{name: "reliefweb", lists: passing(snapshots(t, "feeds/reliefweb", "20260627T1200Z rss-disasters-20260627.xml"), day, 65*day), truth: disastersOfReliefWeb()},
+		{name: "cisa", lists: between(catalogsOfCISA(t), day, 16*day), truth: vulnerabilities()},
 	} {
 		t.Run(tt.name, tt.run)
 		rows[cmp.Or(tt.source, tt.name)] = true
@@ -176,9 +179,7 @@ func TestActiveIsWhatTheSourceSays(t *testing.T) {
 
 // notCompared says why a built-in source has no row in the table.
 var notCompared = map[string]string{
-	"koeri":     "off unless named, and its list has no names of events, so that a truth would have to guess them as the adapter does",
-	"reliefweb": "off unless named, and there is one list of some disasters, without the status that says what goes on",
-	"cisa":      "off unless named, and nothing in its catalog ends: it counts for two weeks by our own rule",
+	"koeri": "off unless named, and its list has no names of events, so that a truth would have to guess them as the adapter does",
 }
 
 // tally counts what was compared.
@@ -323,6 +324,12 @@ func (c *comparison) details(key string, w fact, id int64, alone bool, at time.T
 	}
 	if w.level != "" {
 		differs(&c.level, h.Severity.String() == w.level, "is", h.Severity, w.level)
+	}
+	if w.typ != "" {
+		differs(&c.level, string(h.Type) == w.typ, "is", h.Type, w.typ)
+	}
+	if w.place != "" {
+		differs(&c.point, h.PlaceKnownAs == w.place && h.Somewhere(), "is in", h.PlaceKnownAs, w.place)
 	}
 	if w.point != [2]float64{} {
 		right := math.Abs(h.Longitude-w.point[0]) < 0.001 && math.Abs(h.Latitude-w.point[1]) < 0.001

@@ -183,6 +183,9 @@ func (w *warning) report(now hazard.Instant) (*hazard.Report, string) {
 			break
 		}
 		r.Areas = []hazard.Area{{Role: hazard.AlertArea, Geometry: shape.GeoJSON()}}
+		if len(positionForm.FindAllString(text, 2)) == 1 { // the middle of a circle
+			r.Point = &hazard.Point{Lon: first[0], Lat: first[1]}
+		}
 	case first != nil:
 		r.Point = &hazard.Point{Lon: first[0], Lat: first[1]}
 	}
