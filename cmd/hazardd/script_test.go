@@ -79,6 +79,9 @@ func TestScripts(t *testing.T) {
 			if name == "all" {
 				return test.All(), nil
 			}
+			if name == "ci" {
+				return test.CI(), nil
+			}
 			if name == "recordings" {
 				return os.Getenv("HAZARDD_SHARED") != "", nil
 			}

@@ -23,6 +23,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 	"github.com/hazardd/hazardd/internal/lang/words"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/datadir"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
@@ -199,6 +200,7 @@ func (r *reference) edited(t *testing.T) *hazard.Hazard {
 // is right there: word for word, or with the one that is stated here, which has the same facts in the
 // same order but for what is stated. It fails on what no headline may be.
 func TestTheHeadlinesOfTheCorpus(t *testing.T) {
+	test.SeldomButRaced(t)
 	same, worded, all := 0, 0, references(t)
 	files := imported{}
 	for _, r := range all {

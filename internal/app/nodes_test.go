@@ -16,6 +16,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/sources/nws"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
@@ -75,6 +76,7 @@ func ask(t *testing.T, s *server.Server, method, path, token, body string) (int,
 }
 
 func TestNodesShareUsersTokensAndRevocations(t *testing.T) {
+	test.SeldomButRaced(t)
 	all := nodes(t, 3)
 	first, other := all[0], all[1]
 	token := first.Token("reader")
@@ -187,6 +189,7 @@ func TestAWriteIsSeenAtOnceHereAndSoonElsewhere(t *testing.T) {
 // Both nodes give the same coverage of a place at the same time, even if its source goes silent:
 // whichever polls, they share the readings.
 func TestAllNodesGiveTheSameCoverage(t *testing.T) {
+	test.SeldomButRaced(t)
 	all := nodes(t, 2)
 	token := all[0].Token("reader")
 	words := func() (words [2]string) {

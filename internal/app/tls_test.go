@@ -238,6 +238,7 @@ func authority(t *testing.T, secure, plain int) (directory, root string) {
 
 func TestACertificateIsGotByACME(t *testing.T) {
 	test.NoRace(t)
+	test.Seldom(t)
 	for name, plain := range map[string]bool{"checked by TLS": false, "checked by HTTP": true} {
 		t.Run(name, func(t *testing.T) {
 			securePort, plainPort := int(test.Address(t).Port()), int(test.Address(t).Port())

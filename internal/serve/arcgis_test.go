@@ -17,6 +17,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/serve/route"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 const featureServer = "/arcgis/rest/services/hazards/FeatureServer"
@@ -455,6 +456,7 @@ func TestAQueryThatCannotBeAnsweredIsRefused(t *testing.T) {
 
 // GDAL reads the service with its own driver, here with a read key, page by page.
 func TestGDALReadsTheFeatureService(t *testing.T) {
+	test.SeldomButRaced(t)
 	run := ogrinfo(t)
 	s := scenery(t)
 	k := makeKey(t, s, "red")

@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/app"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/s3"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 func TestFilesInABucketAreUploadedAndServedAndTheRestGoesOnWhileItIsAway(t *testing.T) {
+	test.SeldomButRaced(t)
 	b := s3.New(t)
 	gate := s3.NewGate(t, b)
 	s := start(t, func(cfg *app.Config) { cfg.Files = b.At(gate.Addr) })

@@ -71,7 +71,7 @@ func (u *unread) Write(b []byte) (int, error) {
 // The memory of one user's requests is limited, whatever they request and however many of them are
 // not read (L1, R3).
 func TestReadersWhoDoNotReadHoldABoundedAmountOfMemory(t *testing.T) {
-	test.Concurrent(t)
+	test.SeldomButRaced(t)
 	limits := encoded.Limits{All: 96 << 20, User: 24 << 20, Wait: time.Millisecond}
 	p := handle(t, func(c *serve.Config) { c.Answers = limits })
 	p.put(100, 90_000, 30)
@@ -123,7 +123,7 @@ func TestReadersWhoDoNotReadHoldABoundedAmountOfMemory(t *testing.T) {
 
 // Pages are limited in bytes as well as in number, and continue exactly.
 func TestPagesOfASearchAreCutByBytes(t *testing.T) {
-	test.Concurrent(t)
+	test.Seldom(t)
 	test.NoRace(t)
 	p := handle(t)
 	const hazards = 120

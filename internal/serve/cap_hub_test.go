@@ -192,9 +192,7 @@ func atomOf(t *testing.T, path string, text []byte) {
 // profiles, in two languages.
 func TestHubsReadWhatIsPublished(t *testing.T) {
 	test.NoRace(t)
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	test.Seldom(t)
 	s := start(t, openTo, func(c *app.Config) { c.PublicLimits = route.PublicLimits{Rate: -1, Requests: -1} })
 	now := time.Now()
 	instructions := []any{map[string]any{"language": "en", "text": "Listen to the radio.", "response_type": []string{"Monitor"}}, map[string]any{"language": "ar", "text": "استمع إلى الراديو"}}

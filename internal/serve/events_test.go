@@ -24,6 +24,7 @@ import (
 	"github.com/hazardd/hazardd/internal/serve/sse"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tell/subscription"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
@@ -666,6 +667,7 @@ func TestAtTheEndOfTheServiceNobodyWaitsForAReaderThatReadsNothing(t *testing.T)
 }
 
 func TestASlowReaderIsServedAtItsOwnPace(t *testing.T) {
+	test.SeldomButRaced(t)
 	s := start(t)
 	stream, err := s.client.Do(newRequest(t, s.tokens, "reader", "GET", s.URL()+"/events?after=0", nil))
 	if err != nil {
@@ -770,6 +772,7 @@ func TestAHazardThatEndsByItselfLeavesTheStreamOfActiveOnes(t *testing.T) {
 // An earlier state of the database takes its place while the server runs, as when somebody restores it:
 // the changes after change 1 were acknowledged and sent, and are lost.
 func TestChangesThatAReplacedDatabaseLacksAreToldToBeVoid(t *testing.T) {
+	test.SeldomButRaced(t)
 	t.Run("by itself", func(t *testing.T) { replacedDatabase(t, "") })
 	t.Run("PostgreSQL", func(t *testing.T) { replacedDatabase(t, postgres.URL(t)) })
 }

@@ -29,7 +29,7 @@ func (p *pieces) Write(b []byte) (int, error) {
 // A list of large areas is sent while it is made and is never completely in memory (finding R3:
 // 2,740 areas took 2.7 GB and a minute).
 func TestALargeListIsSentAsItIsMade(t *testing.T) {
-	test.Concurrent(t)
+	test.Seldom(t)
 	test.NoRace(t)
 	p := handle(t)
 	var ring strings.Builder

@@ -17,7 +17,7 @@ import (
 
 // Finding L5: a flood of logins wrote 13,000 log lines in 14 s.
 func TestAFloodOfLoginsIsOneLineOfTheLog(t *testing.T) {
-	test.Concurrent(t)
+	test.Seldom(t)
 	test.NoRace(t)
 	log := &syncBuffer{}
 	p := handle(t, func(c *serve.Config) {

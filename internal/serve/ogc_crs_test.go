@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // northFirst is a position.
@@ -19,6 +21,7 @@ var northFirst = regexp.MustCompile(`\[(-?[0-9.]+),(-?[0-9.]+)\]`)
 
 // GDAL projects the positions of our items back: they are where they are in CRS84.
 func TestGDALReadsOtherReferenceSystems(t *testing.T) {
+	test.SeldomButRaced(t)
 	if _, err := exec.LookPath("ogr2ogr"); err != nil {
 		t.Skip("ogr2ogr is not installed")
 	}

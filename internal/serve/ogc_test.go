@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/app"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
@@ -335,6 +336,7 @@ func ogrinfo(t *testing.T) func(args ...string) string {
 
 // QGIS and most other programs use GDAL: it reads the same data.
 func TestGDALReadsTheCollections(t *testing.T) {
+	test.SeldomButRaced(t)
 	run := ogrinfo(t)
 	s := scenery(t)
 	k := makeKey(t, s, "red")

@@ -248,6 +248,7 @@ func TestRestrictedProductsAreNoFeaturesOfOthers(t *testing.T) {
 
 // GDAL opens the collections of parts with their column types, and leaves conditions to the server.
 func TestGDALReadsParts(t *testing.T) {
+	test.SeldomButRaced(t)
 	run := ogrinfo(t)
 	s := partScenery(t)
 	address := "OAPIF:" + s.URL() + "/key/" + makeKey(t, s, "red").Key + "/ogc"
@@ -282,6 +283,7 @@ func TestGDALReadsParts(t *testing.T) {
 // Pages are also limited in bytes, whatever their format, because a text may have megabytes.
 func TestPagesOfPartsAreCutByBytes(t *testing.T) {
 	test.NoRace(t)
+	test.Seldom(t)
 	s := start(t)
 	h := s.hazard("red")
 	const each = 900_000 // five are more than 4 MiB

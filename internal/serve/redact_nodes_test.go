@@ -10,6 +10,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/store/backup"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 	"github.com/hazardd/hazardd/internal/test/s3"
 	"github.com/hazardd/hazardd/internal/test/server"
@@ -18,6 +19,7 @@ import (
 // Data that an admin redacts on one node is also removed from the memory of the others, from the
 // bucket, and from later backups (finding G6).
 func TestARedactionReachesTheOtherNodeTheBucketAndLaterBackups(t *testing.T) {
+	test.SeldomButRaced(t)
 	bucket, database := s3.New(t), postgres.URL(t)
 	shared := func(c *app.Config) { c.Database, c.Files = database, bucket.Settings() }
 	s := start(t, shared)

@@ -14,7 +14,7 @@ import (
 // Slow readers of one address, without an account, never keep other strangers or users from any kind
 // of page (finding S3).
 func TestSlowReadersOfOneAddressLeaveRoomForOthers(t *testing.T) {
-	test.Concurrent(t)
+	test.Seldom(t)
 	test.NoRace(t)
 	limits := encoded.Limits{All: 96 << 20, User: 24 << 20, Wait: 20 * time.Millisecond, Shared: 48 << 20, Reading: 64 << 20}
 	p := handle(t, open, func(c *serve.Config) { c.Answers, c.PublicLimits.Requests = limits, 256 })

@@ -118,6 +118,7 @@ func TestASymbolThatIsNoneSaysWhatThereIs(t *testing.T) {
 // Requests of a flood for many different sizes are answered or refused for a while. Normal requests
 // work after it.
 func TestAFloodOfSizesOfSymbolsIsSurvived(t *testing.T) {
+	test.SeldomButRaced(t)
 	s := start(t)
 	var wg sync.WaitGroup
 	var mu sync.Mutex

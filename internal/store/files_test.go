@@ -20,6 +20,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 	"github.com/hazardd/hazardd/internal/test/s3"
 )
@@ -129,6 +130,7 @@ func sweep(t *testing.T, s *store.Store, later time.Duration) int {
 }
 
 func TestAContentThatNothingNamesIsSweptAfterAnHour(t *testing.T) {
+	test.SeldomButRaced(t)
 	everywhere(t, func(t *testing.T, reopen func() *store.Store) {
 		s := reopen()
 		save(t, s, flood("flood"))

@@ -25,6 +25,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
@@ -454,6 +455,7 @@ func (x *sample) tell(t *testing.T, times int, counts map[outcome]int, tables ma
 // Data with a flipped bit is never served: a reader gets what was written, or an error, and a check
 // names the damage (finding R1).
 func TestFlippedBitIsNeverServed(t *testing.T) {
+	test.SeldomButRaced(t)
 	if postgres.Database(t, t.TempDir(), "") != "" {
 		t.Skip("PostgreSQL has checksums of pages of its own")
 	}

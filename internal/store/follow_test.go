@@ -24,9 +24,7 @@ import (
 // from the pages is byte for byte the same.
 func TestAFollowerMissesNoPageAndKeepsTheLogShort(t *testing.T) {
 	test.NoRace(t)
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	test.Seldom(t)
 	store.LowerLongLog(t, 1<<20)
 	dir := filepath.Join(t.TempDir(), "data")
 	s, err := store.Open(t.Context(), dir, "")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
@@ -220,6 +221,7 @@ func TestWriteThatDoesNotGetTheLockFails(t *testing.T) {
 
 // Connection poolers between a node and its database may not support prepared statements.
 func TestWriteInEachWayToRunStatements(t *testing.T) {
+	test.SeldomButRaced(t)
 	for _, mode := range []string{"cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"} {
 		t.Run(mode, func(t *testing.T) {
 			s := openAt(t, postgres.URL(t)+"&default_query_exec_mode="+mode)

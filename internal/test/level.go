@@ -48,13 +48,21 @@ func Concurrent(t testing.TB) {
 // touches.
 func Seldom(t testing.TB) {
 	t.Helper()
-	if testing.Short() || !ci() {
+	if testing.Short() || !CI() {
 		t.Skip("runs with HAZARDD_TESTS=ci, as in .ci/run")
 	}
 }
 
-// ci reports whether the tests of .ci/run are among those that run.
-func ci() bool { return All() || os.Getenv("HAZARDD_TESTS") == "ci" }
+// SeldomButRaced is Seldom, but t always runs under the race detector, as with Concurrent.
+func SeldomButRaced(t testing.TB) {
+	t.Helper()
+	if !raced {
+		Seldom(t)
+	}
+}
+
+// CI reports whether the tests of .ci/run are among those that run.
+func CI() bool { return All() || os.Getenv("HAZARDD_TESTS") == "ci" }
 
 // Slow skips t unless all tests run: it takes minutes, or seconds that a change seldom needs.
 func Slow(t testing.TB) {
@@ -75,7 +83,7 @@ func Rounds(all, few int) int {
 
 // OneIn reports whether a test takes its input number i: one in n, or every one in .ci/run and if all tests run.
 func OneIn(n, i int) bool {
-	return i%n == 0 || !testing.Short() && ci()
+	return i%n == 0 || !testing.Short() && CI()
 }
 
 // Checks limits how often rapid.Check tries a property of t, which is slow to try, unless all tests

@@ -24,7 +24,7 @@ func fires(src string, n int) []hazard.Report {
 // Each fire is compared with its neighbors only, so the cost of a batch grows linearly with its
 // length (finding L6: 5,000 fires took 25 s and then failed, because each was compared with all).
 func TestABatchOfAnySizeIsTakenIn(t *testing.T) {
-	test.Seconds(t)
+	test.Seldom(t)
 	sizes := []int{5000, 20_000}
 	if !test.All() {
 		sizes = sizes[:1]

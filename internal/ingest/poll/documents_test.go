@@ -58,6 +58,7 @@ func answer500(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.Stat
 // R5: an index listed five Extreme alerts, and four of them could not be read for 15 s. They were
 // not retried for an hour, although the source's state was ok.
 func TestAnAnnouncedDocumentIsReadSoonAfterItIsThere(t *testing.T) {
+	test.SeldomButRaced(t)
 	bubble(t, func(t *testing.T, b *bed) {
 		src := testSource("a")
 		src.Warns = true
@@ -143,6 +144,7 @@ func TestOneBadDocumentHoldsNothingBack(t *testing.T) {
 // R5: a document is retried until it expires according to the index, or until the index has not
 // listed it for an hour.
 func TestADocumentThatNeverComesIsGivenUpWhenItIsOver(t *testing.T) {
+	test.SeldomButRaced(t)
 	for name, over := range map[string]func(x *index, l *source.Link){
 		"expired": func(_ *index, l *source.Link) {
 			l.Expires = new(hazard.At(time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC)))
@@ -251,9 +253,7 @@ func TestLinksThatAreNotFollowedAreAnErrorThatNamesTheSetting(t *testing.T) {
 
 func TestAnIndexOfAnySizeIsReadInBoundedState(t *testing.T) {
 	test.NoRace(t)
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	test.Seldom(t)
 	bubble(t, func(t *testing.T, b *bed) {
 		src := testSource("a")
 		src.Warns = true

@@ -99,7 +99,7 @@ func TestAFeedThatHangsDelaysNoOtherOfItsHost(t *testing.T) {
 
 // A feed of the catalog that has failed for an hour is polled every half hour.
 func TestAFeedOfTheCatalogThatKeepsFailingIsAskedRarely(t *testing.T) {
-	test.Concurrent(t)
+	test.SeldomButRaced(t)
 	bubble(t, func(t *testing.T, b *bed) {
 		all := sharing(1) // 404
 		b.run(b.poller(all...), 6*time.Hour)

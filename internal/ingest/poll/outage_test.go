@@ -20,7 +20,7 @@ func (n *network) unwell(host, payload string) (well func()) {
 
 // D3: after 12 minutes offline, warnings stayed unread for another 14 minutes.
 func TestAFeedThatWarnsIsReadAtLeastEveryTwoMinutesWhileItFails(t *testing.T) {
-	test.Concurrent(t)
+	test.SeldomButRaced(t)
 	for name, every := range map[string]time.Duration{"each minute": time.Minute, "every ten minutes": 10 * time.Minute, "each hour": time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, b *bed) {

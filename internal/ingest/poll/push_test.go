@@ -564,7 +564,7 @@ func between(text []byte, from, to string) string {
 // on none, when only the heartbeats list them. One alert is cut in half. After a restart, the
 // service fetches none again. The result is the same as after reading the alerts in order.
 func TestCanadasStreamsLoseNoAlert(t *testing.T) {
-	test.Concurrent(t)
+	test.SeldomButRaced(t)
 	if os.Getenv("HAZARDD_SHARED") == "" {
 		t.Skip("HAZARDD_SHARED is not set: no recordings")
 	}

@@ -393,6 +393,7 @@ func migrationGoesOnThoughTheSourceHasChanged(t *testing.T, from *source, to pla
 // An archive can be read with standard tools: tar and sha256sum. (zstd may be missing, so the
 // library decompresses here.)
 func TestOtherProgramsReadAnArchive(t *testing.T) {
+	test.SeldomButRaced(t)
 	text := filledArchive(t)
 	m, totals, err := backup.Verify(t.Context(), bytes.NewReader(text), nil)
 	if err != nil {

@@ -141,6 +141,7 @@ func streamsAfterAMigration(t *testing.T, from *source, to place) {
 // running. No write that it acknowledges may be missing in the new store, so after the migration it
 // must acknowledge none.
 func TestAForgottenServerAcknowledgesNothingAfterAMigration(t *testing.T) {
+	test.SeldomButRaced(t)
 	for name, kind := range kinds {
 		t.Run("on "+name, func(t *testing.T) {
 			old, to := kind(t), kind(t)

@@ -82,6 +82,7 @@ func edit[T any](t *testing.T, content []byte, f func(*T)) []byte {
 // been.
 func TestAnArchiveOfAnEarlierReleaseIsRestored(t *testing.T) {
 	test.NoRace(t)
+	test.Seldom(t)
 	from := newSource(t, "SQLite")
 	var meta []byte
 	// Tables and columns that the earlier release did not have.
@@ -255,6 +256,7 @@ func TestAnArchiveIsRefusedForWhatItSays(t *testing.T) {
 // a log must not prevent the move of a store.
 func TestTextsThatPostgreSQLCannotHold(t *testing.T) {
 	test.NoRace(t)
+	test.Seldom(t)
 	from, same, to, moved := kinds["SQLite"](t).filled(t), kinds["SQLite"](t), kinds["PostgreSQL"](t), kinds["PostgreSQL"](t)
 	d, err := sql.Open("sqlite", filepath.Join(from.dir, "hazardd.db"))
 	if err != nil {

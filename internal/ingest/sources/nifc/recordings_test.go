@@ -159,6 +159,7 @@ func TestRecordedNamesAreReadable(t *testing.T) {
 }
 
 func TestTruncatedAnywhereNothingBeforeIsLost(t *testing.T) {
+	test.SeldomButRaced(t)
 	const name = "derived-wfigs-perimeters-20260513.geojson"
 	payload := recordings.Read(t, "feeds/nifc/"+name)
 	whole, err := Parse(payload, now)
