@@ -155,7 +155,7 @@ func TestTheCommandOfSingleSignOnRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := regexp.MustCompile("(?s)```sh\n(.*?)```").FindStringSubmatch(read(t, "docs/sign-on.md"))
-	text := strings.NewReplacer("--public-url https://hazards.example.org", "", "https://login.example.org/realms/main", issuer, "/etc/hazardd/oidc-secret", secret).Replace(m[1])
+	text := strings.NewReplacer("--public-url https://hazards.example.org", "", "https://login.example.org/realms/main", issuer, "/etc/hazardd/secrets/oidc", secret).Replace(m[1])
 	out, err := exec.CommandContext(t.Context(), "bash", "-euc", `hazardd() { shift; printf '%s\n' "$@"; }; `+text).Output()
 	if err != nil {
 		t.Fatal(err)

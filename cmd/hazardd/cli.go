@@ -101,6 +101,9 @@ func parseWith(cli *commandLine, args []string, file *configFile) (*kong.Context
 	if node := bad.Context.Selected(); node != nil {
 		command = node.FullPath()
 	}
+	if advice := advise(err, &cli.globals); advice != "" {
+		return nil, fmt.Errorf("%w: %s", file.blame(err), advice)
+	}
 	return nil, fmt.Errorf("%w; see %s --help", file.blame(err), command)
 }
 

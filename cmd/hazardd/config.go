@@ -159,9 +159,9 @@ func (c *configFile) resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any, 
 	return kong.JoinEscaped(v.items, separator), nil
 }
 
-// blame adds the file and line to err, if the flag's value came from the file.
+// blame adds the file and line to err, if it is about a value that came from the file.
 func (c *configFile) blame(err error) error {
-	if v, ok := c.values[c.last]; ok {
+	if v, ok := c.values[c.last]; ok && strings.HasPrefix(err.Error(), "--") {
 		return fmt.Errorf("%s:%d: %w", c.path, v.line, err)
 	}
 	return err

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/hazardd/hazardd/internal/auth/secret"
 )
 
 // configCmd deals with the configuration of an installation.
@@ -269,7 +271,7 @@ func fileFaults(all []settingValue, app *kong.Application) []string {
 		if !paths[v.Setting] || v.Value == "" || v.From == fromDefault {
 			continue
 		}
-		f, err := os.Open(credential(v.Value))
+		f, err := os.Open(secret.Path(v.Value))
 		if err != nil {
 			faults = append(faults, fmt.Sprintf("%s: --%s: %v, expected a file or folder that the user of hazardd can read", v.From, v.Setting, err))
 			continue

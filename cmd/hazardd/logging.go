@@ -16,7 +16,7 @@ import (
 func (f *logFlags) logger(c *console) (logger *slog.Logger, flush func()) {
 	signal.Ignore(syscall.SIGPIPE) // which ends a program that writes to a closed standard error
 	handler := func(w io.Writer) slog.Handler {
-		opts := &slog.HandlerOptions{Level: f.LogLevel}
+		opts := &slog.HandlerOptions{Level: f.LogLevel, ReplaceAttr: adviseLine}
 		if cmp.Or(f.LogFormat, "text") == "json" {
 			return slog.NewJSONHandler(w, opts)
 		}

@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
+	"path/filepath"
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/auth/secret"
 	"github.com/hazardd/hazardd/internal/ingest/evidence"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/blob"
@@ -22,6 +24,11 @@ func (g *globals) withStore(ctx context.Context, use func(*store.Store) error) (
 	place, err := g.files()
 	if err != nil {
 		return err
+	}
+	if file := g.sqliteFile(); file != "" {
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) && ofAnother(filepath.Dir(file)) {
+			return fmt.Errorf("there is no database %s yet, and its folder belongs to another user, who could not open one that you make: start the service first (systemctl start hazardd)", file)
+		}
 	}
 	s, err := store.Open(ctx, g.Data, g.Database, store.WithFiles(place))
 	if err != nil {
@@ -94,7 +101,7 @@ func secretVariable(name string) (string, error) {
 	if value != "" {
 		return "", fmt.Errorf("%s and %s_FILE are both set: unset one of them", name, name)
 	}
-	text, err := os.ReadFile(file)
+	text, err := os.ReadFile(secret.Path(file))
 	if err != nil {
 		return "", fmt.Errorf("%s_FILE: %w", name, err)
 	}

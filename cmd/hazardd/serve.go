@@ -69,6 +69,9 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	if err := s.greet(c, g, running, logger); err != nil {
 		return errors.Join(err, running.Close())
 	}
+	if err := tellSystemd("READY=1"); err != nil {
+		logger.Warn("cannot tell systemd that the service is ready", "error", err)
+	}
 	err = running.Run(ctx)
 	if errors.Is(err, context.DeadlineExceeded) && interrupted(ctx) {
 		return fmt.Errorf("some requests did not finish within %v and were cut; --grace gives them more time", cfg.Grace)

@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/hazardd/hazardd/internal/app"
+	"github.com/hazardd/hazardd/internal/auth/secret"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
@@ -139,7 +140,7 @@ func (m *mirrorSetting) UnmarshalText(text []byte) error {
 	if file == "" {
 		return errors.New("mirror: password-file: missing, expected the path of a file that holds the password")
 	}
-	password, err := os.ReadFile(credential(file))
+	password, err := os.ReadFile(secret.Path(file))
 	if err != nil {
 		return fmt.Errorf("mirror: password-file: %w", err)
 	}

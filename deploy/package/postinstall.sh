@@ -12,7 +12,8 @@ chmod 600 /etc/hazardd/hazardd.env
 [ -d /run/systemd/system ] || exit 0
 systemctl daemon-reload
 if [ -n "$2" ] || [ "$1" = 2 ]; then # an upgrade
-  systemctl try-restart hazardd.service
+  start="try-restart hazardd.service"
 else
-  systemctl enable --now hazardd.service hazardd-backup.timer
+  start="enable --now hazardd.service hazardd-backup.timer"
 fi
+systemctl $start || echo "hazardd does not start: journalctl -u hazardd says why" >&2

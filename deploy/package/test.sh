@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian package on a clean Debian 12 with a running systemd, in a container of systemd-nspawn: start, log in, back up by the timer's job, restore, upgrade from the
-# release before, remove, purge. It needs root, mmdebstrap and systemd-nspawn, and the network for Debian's packages.
+# release before, each setting of settings.sh, remove, purge. It needs root, mmdebstrap and systemd-nspawn, and the network for Debian's packages.
 #
 #     deploy/package/test.sh OLD.deb NEW.deb [ROOT.tar]     ROOT.tar is made if it is not there, and used again
 set -euo pipefail
@@ -90,6 +90,8 @@ inside hazardd --version
 inside grep '^contact: ops@example.org' /etc/hazardd/hazardd.yaml
 ask http://127.0.0.1:8080/hazards/active | grep 'Old Harbour' >/dev/null && echo "the hazard is there"
 [ "$id" = "$(inside getent passwd hazardd)" ]
+
+. "$(dirname "$0")/settings.sh"
 
 say "remove, and purge: the program goes, the store stays"
 inside dpkg -r hazardd

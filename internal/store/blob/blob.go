@@ -223,6 +223,9 @@ func damaged(n Name, where fmt.Stringer) error {
 
 func openRoot(dir string) (*os.Root, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
+		if failed, ok := errors.AsType[*fs.PathError](err); ok {
+			failed.Path = dir // and not the first of its parents that is missing
+		}
 		return nil, fmt.Errorf("folder of product files: %w", err)
 	}
 	root, err := os.OpenRoot(dir)

@@ -22,6 +22,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/hazardd/hazardd/internal/auth/secret"
 	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/tell/message"
 )
@@ -139,11 +140,11 @@ func Recipes(dir string) (map[string]Recipe, error) {
 			if !filepath.IsAbs(path) {
 				path = filepath.Join(dir, path)
 			}
-			secret, err := os.ReadFile(path)
+			text, err := os.ReadFile(secret.Path(path))
 			if err != nil {
 				return nil, fmt.Errorf("channels: %s: secret_file: %w", file, err)
 			}
-			r.Secret = strings.TrimSpace(string(secret))
+			r.Secret = strings.TrimSpace(string(text))
 		}
 		all[name] = r
 	}
