@@ -4,6 +4,8 @@
 #
 #     deploy/release.sh VERSION FOLDER [OS/ARCH …]      VERSION as 0.1.0; without OS/ARCH all that are released
 #
+# RELEASE_KEY names a private key of ssh-keygen: the checksums are then signed with it, in SHA256SUMS.sig.
+#
 # The map must be built (make web): it is in the binary, so who installs a release needs no Node.js.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,12 +18,14 @@ targets=("$@")
 [ -f web/dist/index.html ] || { echo "the map is not built: make web" >&2; exit 1; }
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH TZ=UTC LC_ALL=C
+commit=$(git rev-parse --short=12 HEAD)
+key=${RELEASE_KEY:+$(realpath "$RELEASE_KEY")}
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 build() { # build OS/ARCH FILE
-  CGO_ENABLED=0 GOOS=${1%/*} GOARCH=${1#*/} go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$version" -o "$2" ./cmd/hazardd
+  CGO_ENABLED=0 GOOS=${1%/*} GOARCH=${1#*/} go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$version -X main.commit=$commit" -o "$2" ./cmd/hazardd
 }
 stamp() { find "$@" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +; }
 
@@ -64,3 +68,4 @@ go run ./deploy/clients "$version" "$out" # needs neither Python nor Node.js
 
 cd "$out"
 sha256sum -- *.tar.gz *.tgz *.whl *.spdx.json $(ls -- *.deb *.rpm 2>/dev/null) >SHA256SUMS
+if [ -n "$key" ]; then ssh-keygen -q -Y sign -f "$key" -n hazardd SHA256SUMS; fi

@@ -10,8 +10,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// version is set by make at build time (-ldflags -X).
-var version string
+// version is set by make at build time (-ldflags -X), commit by deploy/release.sh.
+var version, commit string
 
 type versionCmd struct{}
 
@@ -37,7 +37,7 @@ func (v versionInfo) String() string {
 
 // about describes this program, from what make set or else from Go's build information.
 func about() versionInfo {
-	v := versionInfo{Version: version, Schema: store.Schema(), Go: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH}
+	v := versionInfo{Version: version, Commit: commit, Schema: store.Schema(), Go: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		info = &debug.BuildInfo{}
@@ -49,7 +49,7 @@ func about() versionInfo {
 	for _, s := range info.Settings {
 		switch {
 		case s.Key == "vcs.revision":
-			v.Commit = s.Value[:min(len(s.Value), 12)] + v.Commit
+			v.Commit = cmp.Or(commit, s.Value[:min(len(s.Value), 12)])
 		case s.Key == "vcs.modified" && s.Value == "true":
 			v.Commit += "+changes"
 		}
