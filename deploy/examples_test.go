@@ -234,7 +234,7 @@ func (s *sandbox) fit(dir string, e *example) string {
 		"/backup/", dir+"/", "$(date +%F)", "2026-11-21", "/var/lib/hazardd-new", dir+"/new", "--data /var/lib/hazardd-new", "--data "+dir+"/new", "--data /var/lib/hazardd", "--data "+map[bool]string{true: dir + "/new", false: s.data}[e.file == "docs/operate.md"],
 		"/mnt/other-disk/hazardd", s.away, "--at 2026-11-21T12:00:00Z", "--at $(date -u +%FT%TZ)", "/srv/archive", dir+"/archive", "hazardd-history-20261121T030000Z-1f0c9a2e.tar.zst", s.backup, "monday.backup", s.backup, "--hazard 4711", "--hazard 1", "redact hazard 4711", "redact hazard 2", "curl ", "curl --fail-with-body -sS ",
 		`username="admin", password="…"`, `username="root", password="`+s.password+`"`, "release nws 7", "release nws "+s.held,
-		"sudo ", "", "ssl-cert", `"$(id -gn)"`, "/etc/hazardd/tls", dir+"/tls", "hazardd exercise earthquake-tsunami --user", "exec hazardd exercise earthquake-tsunami --speed 60 --user", "hazardd exercise my.yaml", "exec hazardd exercise my.yaml",
+		"sudo ", "", "chgrp hazardd", `chgrp "$(id -gn)"`, "/etc/hazardd/tls", dir+"/tls", "hazardd exercise earthquake-tsunami --user", "exec hazardd exercise earthquake-tsunami --speed 60 --user", "hazardd exercise my.yaml", "exec hazardd exercise my.yaml",
 		"--revoke ID", `--revoke "$(hazardd token --list --json | jq -r '[.[] | select(.user == "service:river-gauge")][0].id')"`,
 	).Replace(e.text)
 	if asUser.MatchString(text) {

@@ -27,7 +27,7 @@ func (g *globals) withStore(ctx context.Context, use func(*store.Store) error) (
 	}
 	if file := g.sqliteFile(); file != "" {
 		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) && ofAnother(filepath.Dir(file)) {
-			return fmt.Errorf("there is no database %s yet, and its folder belongs to another user, who could not open one that you make: start the service first (systemctl start hazardd)", file)
+			return fmt.Errorf("there is no database %s, and its folder belongs to another user: start the service first, which makes one (systemctl start hazardd)", file)
 		}
 	}
 	s, err := store.Open(ctx, g.Data, g.Database, store.WithFiles(place))

@@ -490,7 +490,7 @@ func TestKeysRotateAndNobodyIsLoggedOut(t *testing.T) {
 		t.Fatalf("%d keys before the first was old", keys(s))
 	}
 	must(t, s.Rotate(t.Context(), due))
-	must(t, b.Rotate(t.Context(), due)) // another node was first, even if this key seems old
+	must(t, b.Rotate(t.Context(), due)) // another node has rotated already, so this one does not
 	if keys(s) != 2 || keys(b) != 2 {
 		t.Fatalf("%d and %d keys", keys(s), keys(b))
 	}

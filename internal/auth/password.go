@@ -248,7 +248,7 @@ func (h *hasher) end(p place) {
 	h.serve()
 }
 
-// hash hashes a new password. The caller has a turn.
+// hash hashes a new password. The caller waited for its turn.
 func (h *hasher) hash(p Password, random io.Reader) (Hash, error) {
 	salt := make([]byte, saltLen)
 	if _, err := io.ReadFull(random, salt); err != nil {

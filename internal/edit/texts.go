@@ -50,7 +50,7 @@ func texts(_ *reading, v jsontext.Value) ([]hazard.Text, error) {
 	for i := range given {
 		if given[i].Own {
 			if given[own].Own && own != i {
-				return nil, fmt.Errorf("has two texts that are marked own: %d and %d", own, i)
+				return nil, fmt.Errorf("marks two texts as own, numbers %d and %d; only one may be", own, i)
 			}
 			own = i
 		}

@@ -43,7 +43,7 @@ func scatter(t *testing.T, s *store.Store, n int) (all []*hazard.Hazard) {
 			h.Created, h.Updated = h.Start, noon
 			if i%10 > 0 {
 				h.Status, h.Reason = hazard.Expired, hazard.EndExpired
-			} else { // for those that expire, the end is not recorded yet
+			} else { // the ends of hazards that expire are not recorded yet
 				h.AutoExpire = i%20 == 0
 			}
 			if r.IntN(20) == 0 {

@@ -47,7 +47,7 @@ func read(packed []byte) (*towns, error) {
 	r := bytes.NewReader(data)
 	n, err := binary.ReadUvarint(r)
 	if err != nil || n > uint64(len(data)) {
-		return nil, fmt.Errorf("towns: %d of them in %d bytes: %v", n, len(data), err)
+		return nil, fmt.Errorf("towns: cannot hold %d towns in %d bytes: %v", n, len(data), err)
 	}
 	t := &towns{lat: make([]int32, n), lon: make([]int32, n), people: make([]int32, n), division: make([]uint16, n)}
 	var lat, lon int64

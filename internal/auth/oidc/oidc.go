@@ -130,7 +130,7 @@ func New(cfg Config, now func() hazard.Instant) (*Provider, error) {
 		return nil, errors.New("the id of the client at the OpenID provider is missing")
 	}
 	if len(cfg.Groups) == 0 {
-		return nil, errors.New("no group of the OpenID provider has a role here, so that nobody could log in: set the groups, such as duty=editor")
+		return nil, errors.New("no group of the OpenID provider has a role here, so nobody could log in: set the groups, such as duty=editor")
 	}
 	if len(cfg.Audiences) == 0 {
 		cfg.Audiences = []string{cfg.ClientID}

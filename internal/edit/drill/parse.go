@@ -63,7 +63,7 @@ func (e *InvalidError) Error() string {
 // nil, it must not name files. Errors in it are an *InvalidError.
 func Parse(text []byte, folder fs.FS) (*Scenario, error) {
 	if len(text) > MaxScenario {
-		return nil, fmt.Errorf("the scenario has %d bytes, more than the %d that one may have", len(text), MaxScenario)
+		return nil, fmt.Errorf("the scenario has %d bytes; the limit is %d", len(text), MaxScenario)
 	}
 	doc, err := document(text)
 	if err != nil {

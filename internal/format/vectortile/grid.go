@@ -8,7 +8,7 @@ import (
 // side is the number of cells of a grid's side: a tile with its buffer.
 const side = (extent + 2*buffer) / cell
 
-// grid is a raster of the surface of danger.
+// grid is a raster of the dangerous area: each cell holds the worst severity there.
 type grid struct {
 	class [side * side]uint8 // what is painted; 0 is nothing
 	// next leads from a painted cell to the right, to the next cell that is not painted; a cell that is
@@ -34,7 +34,7 @@ func (g *grid) clear() {
 	g.free = side * side
 }
 
-// paint paints all cells that a part covers or touches, as far as nothing worse is there.
+// paint fills the cells that a part covers or touches, except those that hold something worse.
 func (g *grid) paint(p part, class uint8) {
 	if g.free == 0 {
 		return

@@ -186,7 +186,7 @@ func geometryOf(record []byte) (string, error) {
 			to = int64(binary.LittleEndian.Uint32(at[4*i+4:]))
 		}
 		if from >= to || to > points {
-			return "", fmt.Errorf("a part of the points %d to %d of %d", from, to, points)
+			return "", fmt.Errorf("a part from point %d to %d of a shape with %d points", from, to, points)
 		}
 		list[i] = body[16*from : 16*to]
 	}

@@ -25,12 +25,12 @@ func NewBox(corners [4]float64, in crs.Reference) (*geo.Box, *Area, error) {
 		east, north := in.To(corners[2], corners[3])
 		box := geo.Box{West: west, South: south, East: east, North: north}
 		if box.Shape().IsZero() {
-			return nil, nil, fmt.Errorf("longitudes from -180 to 180, latitudes from -90 to 90, %s, south below north", in.Order())
+			return nil, nil, fmt.Errorf("expected longitudes from -180 to 180, latitudes from -90 to 90, %s, south below north", in.Order())
 		}
 		box = box.BothSides()
 		return &box, nil, nil
 	case !(corners[0] < corners[2] && corners[1] < corners[3]):
-		return nil, nil, fmt.Errorf("the lower corner before the upper one, %s", in.Order())
+		return nil, nil, fmt.Errorf("expected the lower corner before the upper one, %s", in.Order())
 	}
 	var ring []string
 	from := [2]float64{corners[0], corners[1]}

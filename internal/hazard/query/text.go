@@ -13,7 +13,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Phrase is words that must follow each other in one text. With Prefix the last of them need only be how a word begins.
+// Phrase is words that must follow each other in one text. With Prefix the last one also
+// matches words that begin with it.
 type Phrase struct {
 	Words  []string // as Words gives them
 	Prefix bool

@@ -98,7 +98,7 @@ type choice struct {
 	Chosen      bool
 }
 
-// radius is the distance around a place within which hazards matter, as in a form.
+// radius is the distance around a place within which hazards matter, as the form gives it.
 type radius struct{ Place, Km string }
 
 type sent struct {

@@ -116,7 +116,7 @@ func assetList(r *http.Request, values url.Values) (form string, limit int64, er
 	return form, limit, err
 }
 
-// answerAssets writes a list of assets in a format; whole is its JSON form.
+// answerAssets writes a list of assets in a format; whole is the list as JSON.
 func answerAssets(w http.ResponseWriter, r *http.Request, form string, list []listedAsset, more bool, whole any) error {
 	switch form {
 	case "geojson":

@@ -39,7 +39,7 @@ const (
 type Mail struct {
 	client *gomail.Client
 	from   *mail.Address
-	domain string // of From, for Message-IDs
+	domain string // domain of From, for Message-IDs
 	now    func() time.Time
 	slots  chan struct{}
 	mu     sync.Mutex

@@ -79,7 +79,7 @@ type PushConfig struct {
 // NewPush makes a Push.
 func NewPush(c PushConfig) (*Push, error) {
 	if len(c.Seed) < 32 {
-		return nil, errors.New("web push: its key is made of at least 32 bytes")
+		return nil, errors.New("web push: the key needs at least 32 bytes")
 	}
 	if !strings.HasPrefix(c.Subject, "https://") && !strings.HasPrefix(c.Subject, "mailto:") {
 		return nil, errors.New("web push: expected an address of https or mailto under which its operator is reached")

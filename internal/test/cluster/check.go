@@ -88,7 +88,7 @@ func (c *checker) fault(promise, format string, args ...any) {
 // log checks the log by itself, and records the places of its entries.
 func (c *checker) log() {
 	last := int64(0)
-	names := map[string]string{} // present name, by hazard
+	names := map[string]string{} // current name of each hazard
 	for i, ch := range c.Log {
 		switch {
 		case ch.Number == last+1:

@@ -424,11 +424,11 @@ func (g *generationReader) scan(name string, number int64, write bool) (h head, 
 	case h.Format != format:
 		return h, "", fmt.Errorf("its format is %d, but this program reads %d: use a later version", h.Format, format)
 	case h.Generation != g.id || h.Number != number:
-		return h, "", fmt.Errorf("its header names it %s", segmentName(h.Generation, h.Number))
+		return h, "", fmt.Errorf("its header says that it is %s", segmentName(h.Generation, h.Number))
 	case h.Before != g.before:
-		return h, "", errors.New("it does not follow the one before")
+		return h, "", errors.New("it does not continue the segment before it")
 	case h.PageSize < 512 || h.PageSize > maxPage:
-		return h, "", fmt.Errorf("its pages have %d bytes", h.PageSize)
+		return h, "", fmt.Errorf("its pages have %d bytes, which no SQLite database has", h.PageSize)
 	case !g.at.IsZero() && h.Read.After(g.at):
 		return h, "", errLater
 	}

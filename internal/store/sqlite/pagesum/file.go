@@ -97,7 +97,7 @@ func Was(damaged, other []byte, number uint32) bool {
 // Put writes a page, as SQLite gives it, with its checksum, and returns when it is on disk.
 func (x *File) Put(number uint32, page []byte) error {
 	if len(page) != x.size {
-		return fmt.Errorf("page %d has %d bytes, those of the file have %d", number, len(page), x.size)
+		return fmt.Errorf("page %d has %d bytes; pages of this file have %d", number, len(page), x.size)
 	}
 	page = bytes.Clone(page)
 	Seal(page, number)

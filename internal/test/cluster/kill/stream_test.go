@@ -290,7 +290,7 @@ func (h *hookReader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if id := r.Header.Get("webhook-id"); h.rnd(40) == 0 && !h.failed[id] { // only once, because the retry after the next comes in five minutes
+	if id := r.Header.Get("webhook-id"); h.rnd(40) == 0 && !h.failed[id] { // each delivery fails at most once: a third attempt would come five minutes later
 		h.failed[id] = true
 		w.WriteHeader(http.StatusInternalServerError)
 		return
