@@ -100,7 +100,8 @@ func takes(t *testing.T, env map[string]string) {
 }
 
 // hasKeys demands the keys that a service needs to come back (app.NeededKeys) where nodes have no data
-// folder of their own: without them there are no subscriptions, or a restored database tells nobody.
+// folder of their own: without them there are no
+// subscriptions, or a restored database sends no messages.
 func hasKeys(t *testing.T, who string, env map[string]string, given func(file string) bool) {
 	t.Helper()
 	for _, name := range []string{"HAZARDD_ADDRESS_KEY", "HAZARDD_WEBPUSH_KEY"} {

@@ -256,7 +256,7 @@ func checkTold(t *testing.T, s *store.Store, person, id string) (told map[int64]
 		switch last := list[len(list)-1]; {
 		case list[0] != message.First || slices.Contains(list[1:], message.First):
 			t.Errorf("%s: hazard %d, %s: messages %q, want one first message, at the beginning", person, hazardID, h.Name, list)
-		case waits[hazardID], h.Reason == hazard.EndMerged: // its end was not sent yet, or it continues as another
+		case waits[hazardID], h.Reason == hazard.EndMerged: // its end is not sent yet, or it goes on in another hazard
 		case over(last) != (h.Status == hazard.Expired):
 			t.Errorf("%s: hazard %d, %s, has status %s: messages %q", person, hazardID, h.Name, h.Status, list)
 		}

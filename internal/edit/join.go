@@ -146,7 +146,7 @@ func (e *Editor) Decide(ctx context.Context, who Author, source string, held int
 	return res, err
 }
 
-// stillDamaged is the error of the release of a report of which the hazard is damaged: what is, and what to do.
+// stillDamaged returns the error for releasing a report whose hazard is damaged: what is damaged, and what to do.
 func stillDamaged(report *store.Held, err error) error {
 	what, then := err.Error(), "then release it again"
 	if damaged, ok := errors.AsType[*store.DamagedError](err); ok {

@@ -209,8 +209,9 @@ func typeName(t hazard.Type) string {
 	return i.Name
 }
 
-// NetworkLink is a KML document that holds no hazard, but has a globe read the document at href now and again every so often
-// (section 13.1): the file to hand out, since it never changes. Every is cut to seconds, and at least one.
+// NetworkLink is a KML document that holds no hazard, but makes a globe read the document at href
+// at the interval every (section 13.1). It is the file to hand out, since it never changes. The interval is
+// whole seconds, at least one.
 func NetworkLink(title, href string, every time.Duration) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, header+kmlNamespaces+`<NetworkLink><name>%s</name><open>1</open><Link><href>%s</href><refreshMode>onInterval</refreshMode>`+

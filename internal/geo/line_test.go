@@ -10,7 +10,7 @@ func TestLineOfOneRepeatedPositionInventsNoOther(t *testing.T) {
 	} {
 		s, err := ParseLoose([]byte(text))
 		if err != nil {
-			continue // there is no line, and no position is invented
+			continue // it is refused, so no position was invented
 		}
 		if west, south, _, _ := s.Bounds(); west != 170 || south != 10 {
 			t.Errorf("%s: %s", name, s.GeoJSON())

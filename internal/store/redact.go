@@ -78,7 +78,7 @@ func (t *txn) rewrite(table, number, which string, id int64, alter func(n int64,
 }
 
 // Rewrite does the same as RewriteHazard for the reports of a hazard, including held ones.
-// It returns ErrConflict if one that is still held cannot be read: it may say what is redacted.
+// It returns ErrConflict if a held report cannot be read, because that may hold the redacted text.
 func (t *TxReports) Rewrite(hazardID int64, alter func(*hazard.Report) bool) error {
 	if err := t.rewriteHeld(hazardID, alter); err != nil {
 		return err

@@ -190,7 +190,7 @@ func (s *core) renewPositions(ctx context.Context) error {
 		}
 		for _, id := range found {
 			what := fmt.Sprintf("%s of %s in the table %s", p.column, id, p.table)
-			s.store.Quarantine.note(what, fmt.Errorf("%w. It was set back, and what follows is told, again if need be", &DamagedError{what}))
+			s.store.Quarantine.note(what, fmt.Errorf("%w. It was set back, so some changes may be sent again", &DamagedError{what}))
 		}
 		if len(found) == 0 {
 			continue

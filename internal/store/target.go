@@ -446,7 +446,7 @@ func (f *Frozen) Move(ctx context.Context, to string) error {
 		err = f.store.database.refuseWrites(ctx, f.tx, contentTables)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("the store could be written to meanwhile: %w", storeError(err)), rollback(f.tx))
+		return errors.Join(fmt.Errorf("cannot close the store to writes: %w", storeError(err)), rollback(f.tx))
 	}
 	return storeError(f.tx.Commit())
 }

@@ -307,7 +307,7 @@ type drawing struct {
 	size   int
 }
 
-// drawings are the symbols that the tests have drawn, by drawing: several look at the same.
+// drawings holds the symbols that tests have drawn, because several tests look at the same one.
 var drawings sync.Map
 
 // grey returns a symbol in grayscale on a background.

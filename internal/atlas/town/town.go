@@ -88,7 +88,7 @@ func read(packed []byte) (*towns, error) {
 		t.divisions = append(t.divisions, Division{code, name})
 	}
 	if last > uint64(len(t.divisions)) {
-		return nil, fmt.Errorf("towns: a town in division %d of %d", last, len(t.divisions))
+		return nil, fmt.Errorf("towns: a town names division %d, but there are %d", last, len(t.divisions))
 	}
 	rest = rest[size:]
 	if len(rest) < 2*int(n) {

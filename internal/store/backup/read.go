@@ -341,7 +341,7 @@ func (in *reader) readTotals(r io.Reader) error {
 			return fmt.Errorf("table %s is missing", t.Name)
 		}
 		if found := in.totals.Tables[i]; found != t {
-			return fmt.Errorf("table %s has %d rows with SHA-256 %s, but %d with %s were written of %s", found.Name, found.Rows, found.SHA256, t.Rows, t.SHA256, t.Name)
+			return fmt.Errorf("table %s has %d rows with SHA-256 %s, expected table %s with %d rows and %s", found.Name, found.Rows, found.SHA256, t.Name, t.Rows, t.SHA256)
 		}
 	}
 	if len(written.Tables) != len(in.totals.Tables) || written.Files != in.totals.Files || written.Bytes != in.totals.Bytes {

@@ -60,7 +60,7 @@ type Place interface {
 func Claim(ctx context.Context, p Place, what, epoch string) error {
 	owner, err := p.Owner(ctx, epoch)
 	if err == nil && owner != epoch {
-		err = fmt.Errorf("%w: the %s in %v are those of another store (%s, this is %s), which may name what this one does not: "+
+		err = fmt.Errorf("%w: the %s in %v are those of another store (%s, this is %s), which may need what this one does not: "+
 			"give each store a place of its own, or remove the file or object %q there if this store has taken the other's place", hazard.ErrConflict, what, p, owner, epoch, OwnerName)
 	}
 	return err

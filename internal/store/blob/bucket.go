@@ -334,7 +334,7 @@ type reader struct {
 	object object
 	at     int64
 	failed int // times in a row that an answer broke off
-	// The answer that is being read; body is nil if there is none. The timer runs while more of it is waited for: whoever reads may take his time.
+	// The answer that is being read; body is nil if there is none. The timer runs while more of it is waited for: a reader may take its time.
 	body  io.ReadCloser
 	timer *time.Timer
 	stop  func()

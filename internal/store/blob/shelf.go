@@ -82,7 +82,7 @@ var shelved = regexp.MustCompile(`^[\w-][\w.-]*(/[\w-][\w.-]*)*$`)
 
 func checkName(name string) error {
 	if !shelved.MatchString(name) {
-		return fmt.Errorf("%q is not the name of a content", name)
+		return fmt.Errorf("%q is not the name of a file in a backup", name)
 	}
 	return nil
 }

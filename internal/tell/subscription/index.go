@@ -34,7 +34,7 @@ type index struct {
 	drafts   map[uint32]string                 // slots that are told of drafts, with their owners
 	criteria map[string]*criteria
 	channels map[string]*channelSet
-	seen     []uint32 // by slot: the last search that found it
+	seen     []uint32 // for each slot the last search that found it
 	search   uint32
 }
 

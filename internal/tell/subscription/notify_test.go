@@ -253,7 +253,7 @@ func TestACodeIsNotGuessed(t *testing.T) {
 }
 
 // Only what a message named counts as told: each of a storm's hazards is named once, and nobody hears
-// the end of one that he was never told of (finding P2).
+// the end of one that they were never told of.
 func TestAStormNamesEachHazardOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		b.subscribe("ann", boston("a.example"))

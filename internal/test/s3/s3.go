@@ -54,7 +54,7 @@ func (b Bucket) At(host string) blob.Settings {
 	return blob.Settings{URL: "s3://" + b.Name + "/hazardd/files?" + query.Encode(), AccessKey: accessKey, SecretKey: secretKey}
 }
 
-// Limited are Settings of a user of the server who may do what a policy of the bucket lets him do, and nothing else.
+// Limited returns the Settings of a user who may do only what a policy of the bucket allows.
 func (b Bucket) Limited(t testing.TB, policy string) blob.Settings {
 	t.Helper()
 	s := b.Settings()
