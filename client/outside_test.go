@@ -16,7 +16,7 @@ import (
 )
 
 // The client is for programs outside this module. Here such a program is built with the module from
-// a proxy, as go get does (finding X6).
+// a proxy, as go get does.
 func TestAProgramElsewhereBuildsOnTheModule(t *testing.T) {
 	test.Seldom(t)
 	const version = "v0.0.1"

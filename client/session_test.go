@@ -482,7 +482,7 @@ func TestATokenThatNoHeaderTakesIsRefused(t *testing.T) {
 }
 
 // A refresh token is used up by its first use, so the pair that a cancelled call has requested must
-// not be lost (finding X9).
+// not be lost.
 func TestARefreshOutlivesTheCallThatCausedIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newPlain()

@@ -130,8 +130,7 @@ func TestALongOutageIsFewLines(t *testing.T) {
 	})
 }
 
-// The first hour without network, with all sources that are read by default, is a handful of lines
-// (finding R8).
+// The first hour without network, with all sources that are read by default, is a handful of lines.
 func TestAnHourWithoutNetworkIsAHandfulOfLines(t *testing.T) {
 	test.Slow(t)
 	synctest.Test(t, func(t *testing.T) {

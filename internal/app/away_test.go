@@ -191,7 +191,7 @@ func TestAStoreThatGoesAwayComesBack(t *testing.T) {
 }
 
 // If the population data is damaged, subscribers of hazards that reach many people get messages about all
-// of them, because how many they reach is not known (finding R3).
+// of them, because how many they reach is not known.
 func TestDamagedPopulationDataSilencesNobody(t *testing.T) {
 	test.Seconds(t)
 	data := t.TempDir()

@@ -20,7 +20,7 @@ import (
 )
 
 // A server whose folder of product files, evidence or pictures cannot be opened starts, takes hazards,
-// says what it lacks, and uses the folder as soon as it can be opened (finding R4).
+// says what it lacks, and uses the folder as soon as it can be opened.
 func TestAServerStartsWithoutAFolder(t *testing.T) {
 	test.Seconds(t)
 	for name, what := range map[string]string{"files": "the folder of product files", "evidence": "the folder of evidence", "pictures": "the folder of pictures"} {
@@ -75,7 +75,7 @@ func (l lines) Write(line []byte) (int, error) {
 }
 
 // A node that looks for product files where they are not says so at start: with a data folder of its own
-// beside a common database, its readers would get 404 (finding P9).
+// beside a common database, its readers would get 404.
 func TestANodeThatDoesNotSeeProductFilesSaysSo(t *testing.T) {
 	test.Seconds(t)
 	data := t.TempDir()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// People can subscribe to a country, a state of the US, and the operator's own areas (finding P5).
+// People can subscribe to a country, a state of the US, and the operator's own areas.
 func TestRegionsOfSubscriptions(t *testing.T) {
 	dir := t.TempDir()
 	own := `{"type":"FeatureCollection","features":[{"type":"Feature","properties":{"code":"CH-ZH"},"geometry":{"type":"Polygon","coordinates":[[[8.3,47.1],[9,47.1],[9,47.7],[8.3,47.7],[8.3,47.1]]]}}]}`

@@ -14,7 +14,7 @@ import (
 )
 
 // A server on a read-only disk starts, serves reads, says why it does not write, and writes as soon as
-// the disk allows it (finding R4).
+// the disk allows it.
 func TestAServerOnAReadOnlyDiskServesReads(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the service, which short tests do not")

@@ -10,7 +10,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// crossedCombs returns an area of two combs with crossing teeth and 19,600 positions (finding L2).
+// crossedCombs returns an area of two combs with crossing teeth and 19,600 positions.
 func crossedCombs(open, close, between string) string {
 	var across, up []string
 	for i := range 4_900 {

@@ -20,7 +20,7 @@ import (
 
 // Users of two organizations and of none, and an admin, write at random, and sources report. An
 // active real hazard leaves the active list only because of a user who may write it, its own
-// source, or its end. If it was merged, the other hazard is active and real (findings G1 and G2).
+// source, or its end. If it was merged, the other hazard is active and real.
 func TestNoWarningDisappearsByOthers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -41,7 +41,7 @@ func cached(t testing.TB, c *format.Cache, s format.Store, f format.Format, o fo
 	return out.Bytes()
 }
 
-// An unchanged hazard is encoded once in each format, for all readers and all lists (finding L3).
+// An unchanged hazard is encoded once in each format, for all readers and all lists.
 func TestHazardsThatHaveNotChangedAreNotEncodedAgain(t *testing.T) {
 	first, second := flood(1, area(hazard.AlertArea, "POLYGON((9 53,10 53,10 54,9 53))")), flood(2)
 	for _, name := range format.Names() {

@@ -9,7 +9,7 @@ import (
 )
 
 // Stored geometry was repaired when it was written. These two areas overlap, as areas do that were
-// too expensive to join. A reader that repairs them again would write something else (finding L3).
+// too expensive to join. A reader that repairs them again would write something else.
 func TestAReaderDoesNotMendAgain(t *testing.T) {
 	const stored = `{"type":"GeometryCollection","geometries":[` +
 		`{"type":"Polygon","coordinates":[[[0,0],[2,0],[2,2],[0,2],[0,0]]]},` +

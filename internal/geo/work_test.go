@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// combs returns two combs with crossing teeth, each with twice as many positions as teeth: the area
-// of finding L2.
+// combs returns two combs with crossing teeth, each with twice as many positions as teeth.
 func combs(teeth int) string {
 	var across, up []string
 	for i := range teeth {

@@ -31,7 +31,7 @@ const (
 )
 
 // A text goes in on every way there is, is redacted, and is then in no file of the server, in no part
-// of its continuous backup, and in no answer to a reader or an editor (finding S4).
+// of its continuous backup, and in no answer to a reader or an editor.
 func TestACanaryIsNowhereAfterARedaction(t *testing.T) {
 	test.NoRace(t)
 	var data, database string

@@ -470,7 +470,7 @@ func TestTextsOfAnOwnHazard(t *testing.T) {
 }
 
 // What was published and no longer holds is taken back, in its own status, whatever was paused or
-// tried as a test in between (findings P10, P11).
+// tried as a test in between.
 func TestWhatWasPublishedIsTakenBack(t *testing.T) {
 	s := start(t, openTo)
 	org := digits(s.RedCross)

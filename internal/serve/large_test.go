@@ -26,7 +26,7 @@ func (p *pieces) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A list of large areas is sent while it is made and is never completely in memory (finding R3:
+// A list of large areas is sent while it is made and is never completely in memory (once
 // 2,740 areas took 2.7 GB and a minute).
 func TestALargeListIsSentAsItIsMade(t *testing.T) {
 	test.Seldom(t)

@@ -17,7 +17,7 @@ import (
 )
 
 // Data that an admin redacts on one node is also removed from the memory of the others, from the
-// bucket, and from later backups (finding G6).
+// bucket, and from later backups.
 func TestARedactionReachesTheOtherNodeTheBucketAndLaterBackups(t *testing.T) {
 	test.SeldomButRaced(t)
 	bucket, database := s3.New(t), postgres.URL(t)

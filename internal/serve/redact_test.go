@@ -18,7 +18,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/source"
 )
 
-// TestWhatIsRedactedIsGone covers finding G6: an admin removes texts and a file for good, from
+// An admin removes texts and a file for good, from
 // every state, from every way to read them, and from the files of the server. The history says so.
 func TestWhatIsRedactedIsGone(t *testing.T) {
 	var data, database string

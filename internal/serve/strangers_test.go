@@ -12,7 +12,7 @@ import (
 )
 
 // Slow readers of one address, without an account, never keep other strangers or users from any kind
-// of page (finding S3).
+// of page.
 func TestSlowReadersOfOneAddressLeaveRoomForOthers(t *testing.T) {
 	test.Seldom(t)
 	test.NoRace(t)

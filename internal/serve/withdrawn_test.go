@@ -85,7 +85,7 @@ func (w *withdrawal) replay(user string) string {
 	}
 }
 
-// TestWhatIsWithdrawnIsWithdrawnFromThePastToo covers finding G6: all ways to read the past, before
+// TestWhatIsWithdrawnIsWithdrawnFromThePastToo covers all ways to read the past, before
 // and after public products are restricted or deleted.
 func TestWhatIsWithdrawnIsWithdrawnFromThePastToo(t *testing.T) {
 	for name, withdraw := range map[string]func(w *withdrawal, id string) server.Answer{

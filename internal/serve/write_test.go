@@ -712,7 +712,7 @@ func TestWhatIsDamagedCanBeEnded(t *testing.T) {
 }
 
 // Damaged population data stops no editor: how many people it reaches is not known, so a second
-// person decides (finding R3).
+// person decides.
 func TestAnEditorWritesBesideDamagedPopulationData(t *testing.T) {
 	data := t.TempDir()
 	if err := os.WriteFile(filepath.Join(data, population.FileName), []byte("no grid"), 0o600); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Data that differs from what was written is found, named, and not served (finding R1).
+// Data that differs from what was written is found, named, and not served.
 func TestWhatIsDamagedIsNamedAndNotServed(t *testing.T) {
 	s := open(t, t.TempDir())
 	faults := func() (found []string) {

@@ -479,7 +479,7 @@ func TestUploadsAreCountedByOrganizationAndDayOnAllNodes(t *testing.T) {
 
 func second(_ int64, err error) error { return err }
 
-// A node that looks for product files in the wrong place knows it (finding P9).
+// A node that looks for product files in the wrong place knows it.
 func TestContentsThatAreNotSeen(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)

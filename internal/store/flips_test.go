@@ -453,7 +453,7 @@ func (x *sample) tell(t *testing.T, times int, counts map[outcome]int, tables ma
 }
 
 // Data with a flipped bit is never served: a reader gets what was written, or an error, and a check
-// names the damage (finding R1).
+// names the damage.
 func TestFlippedBitIsNeverServed(t *testing.T) {
 	test.SeldomButRaced(t)
 	if postgres.Database(t, t.TempDir(), "") != "" {
@@ -564,7 +564,7 @@ func openBeside(ctx context.Context, s *store.Store, dir string) (faults []strin
 }
 
 // A store whose write-ahead log lost its end uses no number twice. A client that resumes gets
-// everything after the last change it has seen, or is told to read everything again (finding R2).
+// everything after the last change it has seen, or is told to read everything again.
 func TestCutWriteAheadLogMissesNoChange(t *testing.T) {
 	if postgres.Database(t, t.TempDir(), "") != "" {
 		t.Skip("PostgreSQL recovers its own log")

@@ -10,7 +10,7 @@ import (
 )
 
 // A number is never used twice: a store that returns without its last changes continues beyond
-// them, and clients that have seen them are told (finding R2).
+// them, and clients that have seen them are told.
 func TestAStoreThatComesBackShorterTellsWhoHasSeenMore(t *testing.T) {
 	dir := t.TempDir()
 	file, mark := filepath.Join(dir, "hazardd.db"), filepath.Join(dir, "hazardd.db.last")

@@ -12,7 +12,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// A pooler that gives each transaction another connection is named, with the setting that helps (finding R12).
+// A pooler that gives each transaction another connection is named, with the setting that helps.
 func TestAPoolerThatIsInTheWayIsNamed(t *testing.T) {
 	for _, code := range []string{"42P05", "26000"} {
 		err := store.PostgresKind(fmt.Errorf("query: %w", &pgconn.PgError{Code: code}))

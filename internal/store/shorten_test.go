@@ -24,7 +24,7 @@ func fill(t *testing.T, s *store.Store, pages, n int) {
 }
 
 // A commit does not move the write-ahead log into the file: on a slow disk that made it wait for three
-// syncs, and an editor for four commits (finding R6). Somebody else does.
+// syncs, and an editor for four commits. Somebody else does.
 func TestACommitDoesNotMoveTheLog(t *testing.T) {
 	s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
 	if err != nil {

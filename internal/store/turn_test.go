@@ -157,7 +157,7 @@ func TestAnEditorWaitsForOneOtherAtMost(t *testing.T) {
 }
 
 // Small writes, such as the leases of a slow disk's server, share the commit of the writer before them:
-// an editor waits for the commit under way, and for its own (finding R6). One of them that fails harms
+// an editor waits for the commit under way, and for its own. One of them that fails harms
 // no other.
 func TestSmallWritesShareACommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

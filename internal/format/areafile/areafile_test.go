@@ -229,7 +229,7 @@ func FuzzArchive(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name1, one, name2, two string) { fuzz(t, []byte(zipped(t, name1, one, name2, two))) })
 }
 
-// What a file costs is counted before it is spent (finding S9): small files that unpack to much are
+// What a file costs is counted before it is spent: small files that unpack to much are
 // refused long before everything in them was looked at.
 func TestAHostileFileIsRefusedBeforeItCosts(t *testing.T) {
 	star := func(n int) string { // a ring of which most sides cross

@@ -150,7 +150,7 @@ func (w *writer) meantAt(src, name string, at hazard.Instant) (store.Named, erro
 	return store.Named{}, err
 }
 
-// epochs renames reports that reuse a name long before or after its event (findings D32, D33).
+// epochs renames reports that reuse a name long before or after its event.
 func epochs(reports []hazard.Report, known map[string]store.Named) []hazard.Report {
 	lives := map[string][]epoch{}
 	reports = slices.Clone(reports)

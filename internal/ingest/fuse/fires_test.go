@@ -32,7 +32,7 @@ func season(n int, dense bool) []hazard.Report {
 	return reports
 }
 
-// The cost of a wildfire in batches of different sizes (finding L6), in processor time. The
+// The cost of a wildfire in batches of different sizes, in processor time. The
 // processor time per record for 50,000 records must be at most 1.5 times that for 500.
 func BenchmarkSeason(b *testing.B) {
 	for _, dense := range []bool{false, true} {

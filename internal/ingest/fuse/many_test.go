@@ -22,7 +22,7 @@ func fires(src string, n int) []hazard.Report {
 }
 
 // Each fire is compared with its neighbors only, so the cost of a batch grows linearly with its
-// length (finding L6: 5,000 fires took 25 s and then failed, because each was compared with all).
+// length (5,000 fires took 25 s and then failed, because each was compared with all).
 func TestABatchOfAnySizeIsTakenIn(t *testing.T) {
 	test.Seldom(t)
 	sizes := []int{5000, 20_000}
@@ -68,7 +68,7 @@ func TestNeighborsAreFoundAmongMany(t *testing.T) {
 	}
 }
 
-// Other writers wait for at most some hundred reports, but an event is not divided (finding B13).
+// Other writers wait for at most some hundred reports, but an event is not divided.
 func TestABatchIsCutBetweenEvents(t *testing.T) {
 	reports := fires("nifc", 3*fuse.Chunk)
 	again, other := reports[3], reports[5]

@@ -15,7 +15,7 @@ import (
 
 // TestThePointOfAWarningLiesInItsArea checks that each alert of recorded national lists has an area
 // that contains its point, at each of its changes. This includes alerts with zones only, and areas
-// that updates and time make smaller (finding D19).
+// that updates and time make smaller.
 func TestThePointOfAWarningLiesInItsArea(t *testing.T) {
 	test.Slow(t)
 	names, times := august(t)

@@ -163,7 +163,7 @@ func TestABusyHostIsLeftAloneByAllItsFeeds(t *testing.T) {
 
 // One answer that wants to be left alone for a week, as of a misled proxy, does not hide the warnings of
 // a feed or of its whole host for an hour: it is asked again after minutes, once, and then as it wants,
-// an hour at most (finding R9). Sources that do not warn wait.
+// an hour at most. Sources that do not warn wait.
 func TestAWarningIsNotHiddenByALongRetryAfter(t *testing.T) {
 	for name, c := range map[string]struct {
 		code   int

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// At most two answers are made at once, and a user with many waits behind a user with one (finding S11).
+// At most two answers are made at once, and a user with many waits behind a user with one.
 func TestTurnsAreSharedByUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := NewTurns(2)

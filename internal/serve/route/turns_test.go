@@ -22,7 +22,7 @@ func (s *slowReader) Write(b []byte) (int, error) {
 }
 
 // A costly answer is made in turns, and its turn is over when it is sent: one whose reader is slow holds up
-// no other (finding S11).
+// no other.
 func TestACostlyAnswerHoldsItsTurnUntilItIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &Router{Budget: encoded.NewBudget(encoded.DefaultLimits), turns: encoded.NewTurns(1)}

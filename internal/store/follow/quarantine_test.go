@@ -18,7 +18,7 @@ import (
 )
 
 // One damaged row of the log, whichever it is, stops none of the others: after a start each other
-// hazard is listed and streamed, and so is what comes next (finding R1).
+// hazard is listed and streamed, and so is what comes next.
 func TestADamagedChangeStopsNoOther(t *testing.T) {
 	dir := datadir.Empty(t)
 	s, err := store.Open(t.Context(), dir, "sqlite:?synchronous=off")

@@ -187,7 +187,7 @@ func TestEachReadyTemplateSpeaksTheLanguageOfItsService(t *testing.T) {
 	}
 }
 
-// Each channel says who warns: the organization, and not the login of its editor (finding P8).
+// Each channel says who warns: the organization, and not the login of its editor.
 func TestEachChannelSaysWhoWarns(t *testing.T) {
 	n := warning(func(n *message.Notice, h *hazard.Hazard) {
 		n.Items[0].Authority = "Red Cross of Skagit"

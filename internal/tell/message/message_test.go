@@ -56,7 +56,7 @@ func TestAMessageSaysWhatWhereHowBadWhoAndWhatToDo(t *testing.T) {
 	}
 }
 
-// Every form says who warns: the organization, and not the login of its editor (finding P8).
+// Every form says who warns: the organization, and not the login of its editor.
 func TestAMessageOfAnEditorSaysWhoWarns(t *testing.T) {
 	for _, kind := range []Kind{First, Changed, Ended, Withdrawn, Correction} {
 		n := flood(t, func(n *Notice, h *hazard.Hazard) {

@@ -295,7 +295,7 @@ func TestWhoIsNotifiedOfAChange(t *testing.T) {
 }
 
 // On each of the nights on which a clock is set, nothing is sent while the local clock shows a quiet
-// time, and nothing waits longer than that (finding P4).
+// time, and nothing waits longer than that.
 func TestQuietHoursWhereTheClockIsSet(t *testing.T) {
 	for _, night := range []struct{ zone, evening string }{
 		{"Europe/Berlin", "2026-03-28T18:00:00Z"}, {"Europe/Berlin", "2026-10-24T18:00:00Z"}, {"America/New_York", "2026-03-07T22:00:00Z"}, {"America/New_York", "2026-10-31T22:00:00Z"},

@@ -27,7 +27,7 @@ func (b *bed) draft(name string, lives time.Duration) uuid.UUID {
 }
 
 // Those who may decide are told of a draft at once, also at night, again when they are reminded, and with
-// its author before it lapses. Nobody else is, nor of what was decided (finding P7).
+// its author before it lapses. Nobody else is, nor of what was decided.
 func TestThoseWhoMayDecideAreTold(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		b.people["bob"], b.people["fay"] = auth.Editor, auth.Editor

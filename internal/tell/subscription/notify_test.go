@@ -106,7 +106,7 @@ func TestAStormIsOneSummary(t *testing.T) {
 }
 
 // An address of each kind gets nothing before its owner has agreed, where it is a person's: email by a
-// link, a telephone number by a code (finding S6). An address of the operator needs no agreement, nor
+// link, a telephone number by a code. An address of the operator needs no agreement, nor
 // does a browser, which was asked by itself.
 func TestAnAddressOfAPersonAgreesFirst(t *testing.T) {
 	for _, tt := range []struct{ kind, template, to, by string }{
@@ -158,7 +158,7 @@ func TestAnAddressOfAPersonAgreesFirst(t *testing.T) {
 }
 
 // However many subscriptions send to a telephone number, it gets no more messages in a storm than one
-// would send, nor more codes (finding S6).
+// would send, nor more codes.
 func TestAStormOfATelephoneNumber(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		b.svc.Person = func(template string) bool { return template == "sms" }
@@ -662,7 +662,7 @@ func TestAMeasurementThatIsGoneIsRemembered(t *testing.T) {
 }
 
 // A damaged area silences nobody: others are told of their hazards, and those near the point of the
-// hazard of its own (finding R2).
+// hazard of its own.
 func TestADamagedAreaSilencesNobody(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		b.subscribe("ann", boston("a.example"))
@@ -687,7 +687,7 @@ func TestADamagedAreaSilencesNobody(t *testing.T) {
 	})
 }
 
-// Whatever moves a state asks of everybody who was told whether it still holds (finding P3).
+// Whatever moves a state asks of everybody who was told whether it still holds.
 func TestWhoWasToldIsToldThatItNoLongerHolds(t *testing.T) {
 	far := func(h *hazard.Hazard) { h.Longitude, h.Latitude, h.Severity = 10, 50, hazard.Advisory }
 	pause := func(b *bed, s Subscription, status string) {

@@ -581,7 +581,7 @@ func TestPeopleAreToldInOneLine(t *testing.T) {
 	})
 }
 
-// A line for people says who warns: the organization, and not the login of its editor (finding P8).
+// A line for people says who warns: the organization, and not the login of its editor.
 func TestALineForPeopleSaysWhoWarns(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		b.svc.Authority = func(*hazard.Hazard) string { return "Red Cross" }
@@ -750,7 +750,7 @@ func TestAReceiverMaySayWhenItIsBack(t *testing.T) {
 }
 
 // The kind of a late message follows from the state that it carries, whether what ended the hazard meanwhile
-// was undone or not (finding P12).
+// was undone or not.
 func TestALateMessageSaysNoEndOfWhatIsActive(t *testing.T) {
 	merged := func(into *hazard.Hazard) func(h *hazard.Hazard) {
 		return func(h *hazard.Hazard) {

@@ -63,7 +63,7 @@ func counting(t *testing.T, s *store.Store, grid *population.Grid) Config {
 }
 
 // People are counted once. Where only a point is known, and where other data give the same figures, as
-// after an upgrade, nothing changes (finding R7).
+// after an upgrade, nothing changes.
 func TestACountIsAChangeOnlyWhereItSaysSomethingElse(t *testing.T) {
 	s := open(t, "")
 	for _, wide := range []float64{1, 0} {

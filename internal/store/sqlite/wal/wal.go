@@ -59,8 +59,9 @@ func (c *Changes) Read(log io.ReaderAt, number uint32, b []byte) error {
 	return nil
 }
 
-// Since finds what was committed behind a position. If the log has begun anew since, all that is in it is: what was before is in the database file,
-// and the caller has kept it from going on alone. Frames of a transaction that has not been committed are left for the next time, and so is a log that is being begun.
+// Since returns what was committed after a position. If the log has begun anew, that is all that it holds: earlier
+// commits are in the database file, because the caller allowed the new beginning only after it had read them. Frames
+// of an uncommitted transaction are left for the next call, and so is a log that is just being begun.
 func Since(log io.ReaderAt, p Position) (*Changes, error) {
 	c := &Changes{To: p, at: map[uint32]int64{}}
 	var header [Header]byte

@@ -97,7 +97,7 @@ func manyHazards(t *testing.T, data string, n int) {
 }
 
 // In a container of 256 MiB a server with 10,000 active hazards keeps 1,000 streams, while the largest
-// recording is imported and 20 readers of one user ask for the largest answers (finding R10).
+// recording is imported and 20 readers of one user ask for the largest answers.
 func TestAServerFitsAContainer(t *testing.T) {
 	test.Slow(t)
 	const limit = int64(app.SmallestMemory)

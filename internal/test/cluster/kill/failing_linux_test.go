@@ -103,7 +103,7 @@ func TestAFailingDiskRefusesWritesServesReadsAndRecovers(t *testing.T) {
 }
 
 // Whatever becomes of the readers of its log and its output, the server starts, answers, and ends as
-// it is told (finding R5).
+// it is told.
 func TestNoReaderOfTheLogEndsTheServer(t *testing.T) {
 	test.Slow(t)
 	data := t.TempDir()

@@ -13,7 +13,7 @@ import (
 )
 
 // A start without network, with all sources that are read by default, is a handful of lines, all in the
-// format that was asked for (finding R8).
+// format that was asked for.
 func TestAStartWithoutNetworkIsAHandfulOfLines(t *testing.T) {
 	test.Slow(t)
 	var logs bytes.Buffer // of one writer, and read after its end

@@ -86,7 +86,7 @@ func syncs(t *testing.T, trace string) (ends []time.Time) {
 
 // On a disk that commits slowly, while 40 feeds bring new alerts, an editor's WARNING is never refused,
 // and stored within three syncs of the disk: that under way, its own, and one by which the log begins
-// anew (finding R6).
+// anew.
 func TestAnEditorComesFirstOnASlowDisk(t *testing.T) {
 	test.Slow(t)
 	if _, err := exec.LookPath("strace"); err != nil {
