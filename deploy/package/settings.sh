@@ -81,6 +81,19 @@ inside curl -sfk https://127.0.0.1/healthz >/dev/null
 inside sh -c 'curl -s -o /dev/null -w "%{redirect_url}\n" http://127.0.0.1/ | grep "^https://hazards.example.org/"'
 with $'acme-host: [hazards.example.org]\nlisten: ":443"\nhttp-listen: ":80"' http://127.0.0.1:80
 logged "no TLS certificate" # the authority is out of reach here
+if [ -n "${PEBBLE:-}" ]; then # an authority of the test (the program of github.com/letsencrypt/pebble)
+  openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout "$root/srv/ca.key" -out "$root/srv/ca.pem" 2>/dev/null
+  cp "$PEBBLE" "$root/srv/pebble"
+  cat >"$root/srv/pebble.json" <<'END'
+{"pebble": {"listenAddress": "127.0.0.1:14000", "certificate": "/srv/ca.pem", "privateKey": "/srv/ca.key", "httpPort": 80, "tlsPort": 443}}
+END
+  inside cp /srv/ca.pem /etc/hazardd/ca.pem
+  inside sh -c 'echo "127.0.0.1 localhost hazards.example.org" >/etc/hosts'
+  inside systemd-run --quiet --unit=pebble --setenv=PEBBLE_VA_NOSLEEP=1 /srv/pebble -config /srv/pebble.json
+  with $'acme-host: [hazards.example.org]\nlisten: ":443"\nhttp-listen: ":80"\nacme-directory: https://localhost:14000/dir\nacme-root: /etc/hazardd/ca.pem' http://127.0.0.1:80
+  logged "the authority gave a TLS certificate"
+  inside sh -c 'curl -skv https://hazards.example.org/healthz 2>&1 | grep "issuer:.*Pebble"'
+fi
 inside sh -c 'rm -r /etc/systemd/system/hazardd.service.d && systemctl daemon-reload'
 inside sh -c 'printf "data: /var/lib/hazardd\n# contact: ops@example.org\n" >/etc/hazardd/hazardd.yaml'
 inside systemctl restart hazardd

@@ -3,6 +3,8 @@
 # release before, each setting of settings.sh, remove, purge. It needs root, mmdebstrap and systemd-nspawn, and the network for Debian's packages.
 #
 #     deploy/package/test.sh OLD.deb NEW.deb [ROOT.tar]     ROOT.tar is made if it is not there, and used again
+#
+# With PEBBLE, the program of an ACME authority, the service gets a certificate, too.
 set -euo pipefail
 old=$(realpath "$1") new=$(realpath "$2")
 work=$(mktemp -d)
@@ -38,7 +40,7 @@ eventually() { # eventually COMMAND …: within a minute
   echo "does not come true: $*" >&2
   return 1
 }
-inside ip link set lo up 2>/dev/null || inside sh -c 'true'
+inside ip link set lo up 2>/dev/null || true
 
 say "install the release before"
 inside dpkg -i /srv/old.deb
