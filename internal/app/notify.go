@@ -17,9 +17,9 @@ import (
 	"github.com/hazardd/hazardd/internal/tell/subscription"
 )
 
-// addressKey returns where the key is that encrypts addresses and second factors, and whether it is made
-// there if it is missing: not where subscriptions need the one that was lost. path is empty if there is
-// none, because nodes of a common database need a common key.
+// addressKey returns the path of the key that encrypts addresses and second factors, and whether to make a missing
+// one: not if subscriptions need the key that was lost. The path is empty if there is no key, as with a common
+// database, whose nodes need a common key.
 func addressKey(ctx context.Context, s *store.Store, cfg *Config) (path string, make bool, err error) {
 	if cfg.AddressKey != "" || cfg.Database != "" || cfg.DataDir == "" {
 		return cfg.AddressKey, false, nil

@@ -21,7 +21,7 @@ import (
 
 const warning = `{"hazard_Name":"Flood","type_ID":"FLOOD","severity_ID":"WARNING","latitude":10,"longitude":20}`
 
-// ways are the ways in which an editor brings out more than before, by name. Each prepares a store
+// ways holds, by name, the ways in which an editor can publish more than before. Each prepares a store
 // without approval, and returns the write.
 var ways = map[string]func(t *testing.T, e *edit.Editor, s *store.Store) func() error{
 	"a new hazard": func(t *testing.T, e *edit.Editor, _ *store.Store) func() error {

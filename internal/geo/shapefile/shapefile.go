@@ -176,7 +176,7 @@ func geometryOf(record []byte) (string, error) {
 	parts, points := int64(binary.LittleEndian.Uint32(body[box:])), int64(binary.LittleEndian.Uint32(body[box+4:]))
 	body = body[box+8:]
 	if parts < 1 || parts > maxParts || points < 1 || 4*parts+16*points > int64(len(body)) {
-		return "", fmt.Errorf("%d parts and %d points in %d bytes", parts, points, len(body))
+		return "", fmt.Errorf("%d parts and %d points do not fit into %d bytes", parts, points, len(body))
 	}
 	at, body := body[:4*parts], body[4*parts:4*parts+16*points]
 	list := make([][]byte, parts)

@@ -90,8 +90,8 @@ func TestALinkInsideABatchMakesOneHazard(t *testing.T) {
 	}
 }
 
-// An event that loses its hazard leaves the later one of its name where it is: what the source says of
-// the later one finds it, and what it says of the former one's time finds what is remembered of that.
+// An event that loses its hazard does not move the later event of its name: later reports find the later event, and
+// reports about the earlier time find what is remembered of the earlier one.
 func TestAnEventThatLosesItsHazardLeavesTheLaterOfItsName(t *testing.T) {
 	const day = 24 * 60 * minute
 	quake := func(src, key string, at hazard.Instant, lon float64, version hazard.Instant) hazard.Report {

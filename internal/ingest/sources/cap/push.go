@@ -57,7 +57,7 @@ func (c *Config) checkPush() error {
 		p := source.Push{URL: address}
 		u, err := p.Address()
 		if err == nil && strings.HasPrefix(u.Scheme, "mqtt") && len(c.Topics) == 0 {
-			err = errors.New("a broker needs topics")
+			err = errors.New("a broker needs topics: set topics=…")
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("push: %.200q, %w", address, err))
