@@ -61,7 +61,7 @@ test("a widget of which a file of words never comes speaks English", async ({ pa
     return route.request().url() === lost ? route.abort() : route.continue();
   });
   await page.goto("/embed?lang=de");
-  await expect(page.getByRole("link", { name: /New Harbour/ }).first()).toBeVisible({ timeout: WHOLE });
+  await expect(page.getByRole("link", { name: /New Harbour/ }).first()).toBeVisible();
   await expect(page.locator("html")).toHaveAttribute("lang", "en");
 });
 
