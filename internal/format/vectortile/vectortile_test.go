@@ -113,6 +113,7 @@ func classAt(layers map[string][]feature, x, y float64) uint8 {
 
 // TestDangerWithinAPixel compares the surface at random places of tiles with the areas of hazards.
 func TestDangerWithinAPixel(t *testing.T) {
+	test.SeldomButRaced(t)
 	w := randomWorld(t, test.Rounds(2000, 400), 7)
 	d := New(w.kept)
 	s, err := d.Surface(t.Context(), slices.Values(w.hazards), nil)

@@ -284,7 +284,7 @@ func TestAStormNamesEachHazardOnce(t *testing.T) {
 }
 
 func TestQuietHoursHoldWhatIsNotUrgent(t *testing.T) {
-	test.Seconds(t)
+	test.Seldom(t)
 	test.NoRace(t)
 	bubble(t, func(t *testing.T, b *bed) { // it is noon in London, 21:00 in Tokyo
 		b.subscribe("ann", boston("a.example")+`,"time_zone":"Asia/Tokyo","quiet":{"from":"20:00","to":"07:00"}`)
@@ -311,7 +311,7 @@ func TestQuietHoursHoldWhatIsNotUrgent(t *testing.T) {
 }
 
 func TestADigestTellsAllAtOnce(t *testing.T) {
-	test.Seconds(t)
+	test.Seldom(t)
 	test.NoRace(t)
 	bubble(t, func(t *testing.T, b *bed) {
 		b.subscribe("ann", boston("a.example")+`,"digest":"daily"`)

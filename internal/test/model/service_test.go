@@ -883,6 +883,7 @@ func compareOne(t *testing.T, from string, seed uint64, can abilities) {
 
 // All databases give the same results as the model.
 func TestDatabasesAreWhatTheModelSays(t *testing.T) {
+	test.SeldomButRaced(t)
 	for name, database := range map[string]func(t *testing.T, dir string) string{
 		"SQLite on disk": func(*testing.T, string) string { return "" },
 		"PostgreSQL":     func(t *testing.T, _ string) string { return postgres.URL(t) },

@@ -6,6 +6,8 @@ import (
 	"os"
 	"syscall"
 	"testing"
+
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
@@ -30,6 +32,7 @@ func TestEachTestHasADatabaseOfItsOwn(t *testing.T) {
 // A commit that reached a synchronous standby survives when the primary dies and the standby is
 // promoted. The old primary follows as a new copy.
 func TestAStandbyTakesOver(t *testing.T) {
+	test.SeldomButRaced(t)
 	bin := Programs(t)
 	dir, err := TempDir()
 	if err != nil {
