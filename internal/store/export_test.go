@@ -182,3 +182,6 @@ func (s *Store) LogFrames(ctx context.Context) (frames, moved int, err error) {
 
 // Hold lets only people write, until it ends.
 func (s *Store) Hold(held bool) { s.turns.hold(held) }
+
+// In returns the transaction of the database.
+func (t *Tx) In() *sql.Tx { return t.tx }

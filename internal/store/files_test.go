@@ -505,3 +505,26 @@ func TestContentsThatAreNotSeen(t *testing.T) {
 		t.Errorf("%d of %d are not seen, %v", unseen, asked, err)
 	}
 }
+
+// A file that another product names, or whose removal fails, keeps no other one (finding R12).
+func TestAPurgeGoesOnAfterAFileInUse(t *testing.T) {
+	everywhere(t, func(t *testing.T, reopen func() *store.Store) {
+		s := reopen()
+		save(t, s, flood("flood"))
+		keepFile(t, s, "in use")
+		f, err := putFile(t.Context(), s, "released")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Drop(); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Files.Purge(t.Context(), []string{sha("in use"), "no digest", sha("released")}); err != nil {
+			t.Log(err)
+		}
+		wantFile(t, s, "in use")
+		if f, err := s.Files.Open(t.Context(), sha("released")); err == nil {
+			t.Error("a released file is still there", f.Close())
+		}
+	})
+}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -69,12 +70,14 @@ func (m *mark) read() (epoch string, change int64) {
 	return epoch, change
 }
 
-// set marks a change. If the write fails, the mark is outdated, but the change is safe.
-func (m *mark) set(epoch string, change int64) {
+// set marks the last change that is known. If the write fails, the mark is outdated, but the change is safe.
+func (m *mark) set(epoch string, known *atomic.Int64) {
 	if m.open() != nil {
 		return
 	}
-	content := fmt.Sprint(epoch, " ", change)
+	m.mu.Lock() // so that it never goes back
+	defer m.mu.Unlock()
+	content := fmt.Sprint(epoch, " ", known.Load())
 	_, _ = m.file.WriteAt(fmt.Appendf(nil, "%-*s\n", markSize-1, content+" #"+checksum(content)), 0)
 }
 

@@ -311,18 +311,33 @@ func (s *core) inSmallTx(ctx context.Context, f transaction) error {
 	if s.database.remote() {
 		return s.inTx(ctx, f)
 	}
-	return s.inTxOr(ctx, f, &small{run: f, done: make(chan struct{})})
+	return s.inTxOr(ctx, f, &shared{run: f, small: true, done: make(chan struct{})})
 }
 
-func (s *core) inTxOr(ctx context.Context, f transaction, of *small) error {
+// inGroupTx is inTx for a write of a feed, which shares a transaction with those of other feeds that wait.
+// f may run twice: if another write has ended that transaction, it runs in one of its own.
+func (s *core) inGroupTx(ctx context.Context, f transaction) error {
+	if s.database.remote() {
+		return s.inTx(ctx, f)
+	}
+	err := s.inTxOr(ctx, f, &shared{run: f, done: make(chan struct{})})
+	if errors.Is(err, errAlong) {
+		return s.inTx(ctx, f)
+	}
+	return err
+}
+
+// inTxOr is inTx. of is the write, if another writer may take it along.
+func (s *core) inTxOr(ctx context.Context, f transaction, of *shared) error {
 	began := time.Now()
-	var carried []*small
-	err := s.inTurn(ctx, of, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error {
+	var carried []*shared
+	err := s.inTurn(ctx, of, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) (err error) {
+		began := time.Now()
 		if err := f(ctx, tx, q); err != nil || s.database.remote() {
 			return err
 		}
-		carried = s.turns.board()
-		return carry(ctx, tx, q, carried)
+		carried, err = s.turns.takeAlong(ctx, tx, q, of != nil && !of.small, began)
+		return err
 	})
 	landed(carried, err)
 	s.noteCommit()
@@ -358,7 +373,7 @@ func patience(ctx context.Context) time.Duration {
 }
 
 // inTurn is inTx without metrics. of is the write, if another writer may take it along.
-func (s *core) inTurn(ctx context.Context, of *small, f transaction) error {
+func (s *core) inTurn(ctx context.Context, of *shared, f transaction) error {
 	if err := ctx.Err(); err != nil {
 		return err // the caller has gone, and nothing has begun
 	}
@@ -378,13 +393,13 @@ func (s *core) inTurn(ctx context.Context, of *small, f transaction) error {
 	select { // one writer of this process waits for the database and the others wait for it, so a canceled writer leaves nothing in the queue
 	case <-turn.come:
 	case <-along:
-		return of.err
+		return of.result()
 	case <-late.C:
-		return s.turns.given(of, errBusy)
+		return s.turns.given(turn, errBusy)
 	case <-caller.Done():
-		return s.turns.given(of, caller.Err()) // nothing has begun
+		return s.turns.given(turn, caller.Err()) // nothing has begun
 	case <-ctx.Done():
-		return s.turns.given(of, storeError(context.Cause(ctx)))
+		return s.turns.given(turn, storeError(context.Cause(ctx)))
 	}
 	if s.reach.isAway() {
 		return errAway

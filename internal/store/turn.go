@@ -4,10 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
@@ -58,26 +61,50 @@ type turns struct {
 
 // turn is that of one writer.
 type turn struct {
-	rank  Rank
-	since time.Time
-	come  chan struct{} // closed when it has come
-	small *small        // nil: the write needs a transaction of its own
+	rank   Rank
+	since  time.Time
+	come   chan struct{} // closed when it has come
+	shared *shared       // nil: the write needs a transaction of its own
 }
 
 // transaction is what runs in one.
 type transaction func(context.Context, *sql.Tx, *sqlc.Queries) error
 
-// small is a write of a few statements, such as the renewal of a lease, that another writer's
-// transaction takes along: on a slow disk each commit counts.
-type small struct {
+// shared is a write that another writer's transaction may take along: on a slow disk each commit counts.
+type shared struct {
 	run   transaction
+	small bool // of a few statements, such as the renewal of a lease: every transaction takes it along, others only those of feeds
 	along bool // another transaction takes it along; guarded by turns.mu
 	err   error
+	fault string        // the panic of run, with its stack; empty: none
 	done  chan struct{} // closed when it was taken along
 }
 
+// in runs the write in the transaction of another writer, whom a panic does not concern.
+func (s *shared) in(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.fault = fmt.Sprintf("%v\n%s", p, debug.Stack())
+			s.err = errors.New("panic")
+		}
+	}()
+	s.err = s.run(ctx, tx, q)
+}
+
+// result returns what the write that was taken along has returned. It panics if that did.
+func (s *shared) result() error {
+	if s.fault != "" {
+		panic(s.fault)
+	}
+	return s.err
+}
+
+// groupTime is how long the transaction of a feed takes other feeds along. It is short beside a slow
+// commit, and a fast one is not late by it.
+const groupTime = 250 * time.Millisecond
+
 // join queues a writer.
-func (q *turns) join(r Rank, of *small) *turn {
+func (q *turns) join(r Rank, of *shared) *turn {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	t := &turn{r, time.Now(), make(chan struct{}), of}
@@ -105,7 +132,7 @@ func (q *turns) leave(t *turn) {
 		q.waiting = slices.Delete(q.waiting, i, i+1)
 		return
 	}
-	if t.small != nil && t.small.along {
+	if t.shared != nil && t.shared.along {
 		return // it had no turn
 	}
 	q.pass()
@@ -136,7 +163,7 @@ func (q *turns) next(now time.Time) *turn {
 				}
 			}
 		}
-		if t.small != nil { // the others of its rank take it along
+		if t.shared != nil && t.shared.small { // the others of its rank take it along
 			rank++
 		}
 		return rank
@@ -150,25 +177,32 @@ func (q *turns) next(now time.Time) *turn {
 	return first
 }
 
-// board takes the small writes out of the queue.
-func (q *turns) board() (all []*small) {
+// board takes a write out of the queue that a transaction takes along: a small one, or, in that of a
+// feed, another feed's if that is next in line, so that nobody waits longer. It returns nil if there is none.
+func (q *turns) board(feed bool) *shared {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.waiting = slices.DeleteFunc(q.waiting, func(t *turn) bool {
-		if t.small != nil {
-			t.small.along = true
-			all = append(all, t.small)
-		}
-		return t.small != nil
-	})
-	return all
+	i := slices.IndexFunc(q.waiting, func(t *turn) bool { return t.shared != nil && t.shared.small })
+	if i < 0 && feed {
+		i = slices.Index(q.waiting, q.next(time.Now()))
+	}
+	if i < 0 || q.waiting[i].shared == nil {
+		return nil
+	}
+	along := q.waiting[i].shared
+	along.along = true
+	q.waiting = slices.Delete(q.waiting, i, i+1)
+	return along
 }
 
 // given returns the result of a write that gives up for the reason err, or that of its transaction, if
 // another writer takes it along already.
-func (q *turns) given(s *small, err error) error {
+func (q *turns) given(t *turn, err error) error {
 	q.mu.Lock()
-	along := s != nil && s.along
+	along := t.shared != nil && t.shared.along
+	if slices.Contains(q.waiting, t) {
+		t.shared = nil // nobody takes it along any more
+	}
 	if !along && errors.Is(err, errBusy) {
 		q.refused = time.Now()
 	}
@@ -176,33 +210,40 @@ func (q *turns) given(s *small, err error) error {
 	if !along {
 		return err
 	}
-	<-s.done
-	return s.err
+	<-t.shared.done
+	return t.shared.result()
 }
 
-// carry runs small writes that wait in the transaction of another writer. One that fails is undone, and
-// harms no other.
-func carry(ctx context.Context, tx *sql.Tx, q *sqlc.Queries, all []*small) error {
-	for _, s := range all {
-		if _, err := tx.ExecContext(ctx, `SAVEPOINT small`); err != nil {
-			return err
+// takeAlong runs writes that wait in the transaction of another writer, since it began. One that fails is
+// undone, and harms no other. taken are those that share the end of the transaction.
+func (q *turns) takeAlong(ctx context.Context, tx *sql.Tx, queries *sqlc.Queries, feed bool, began time.Time) (taken []*shared, err error) {
+	for {
+		s := q.board(feed && time.Since(began) < groupTime)
+		if s == nil {
+			return taken, nil
 		}
-		if s.err = s.run(ctx, tx, q); s.err != nil {
-			if _, err := tx.ExecContext(ctx, `ROLLBACK TO small`); err != nil {
-				return errors.Join(s.err, err)
+		taken = append(taken, s)
+		if _, err := tx.ExecContext(ctx, `SAVEPOINT along`); err != nil {
+			return taken, err
+		}
+		if s.in(ctx, tx, queries); s.err != nil {
+			if _, err := tx.ExecContext(ctx, `ROLLBACK TO along`); err != nil {
+				return taken, errors.Join(errAlong, err)
 			}
 		}
-		if _, err := tx.ExecContext(ctx, `RELEASE small`); err != nil {
-			return err
+		if _, err := tx.ExecContext(ctx, `RELEASE along`); err != nil {
+			return taken, err
 		}
 	}
-	return nil
 }
 
-// landed tells small writes how the transaction that took them along has ended.
-func landed(all []*small, err error) {
+// errAlong ends a transaction that took along a write whose failure has ended it, such as a damaged page.
+var errAlong = fmt.Errorf("%w: another write of the transaction has ended it", hazard.ErrUnavailable)
+
+// landed tells writes how the transaction that took them along has ended.
+func landed(all []*shared, err error) {
 	for _, s := range all {
-		if err != nil {
+		if err != nil && (s.err == nil || !errors.Is(err, errAlong)) {
 			s.err = err
 		}
 		s.err = storeError(s.err)
@@ -221,7 +262,7 @@ func (s *Store) Busy() time.Duration {
 	now := time.Now()
 	longest := time.Duration(0)
 	for _, t := range s.turns.waiting {
-		if t.rank == People && t.small == nil {
+		if t.rank == People && (t.shared == nil || !t.shared.small) {
 			longest = max(longest, now.Sub(t.since))
 		}
 	}

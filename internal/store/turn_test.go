@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -254,6 +255,122 @@ func TestOnlyPeopleWriteWhileOthersAreHeld(t *testing.T) {
 		all.Wait()
 		if took["editor"] != 0 || took["another editor"] != time.Second || took["feed"] != time.Second {
 			t.Errorf("%v", took)
+		}
+	})
+}
+
+// Feeds that wait share a commit. One that fails is undone alone; one that ends the whole transaction, as a
+// damaged page does, harms no other either.
+func TestFeedsShareACommit(t *testing.T) {
+	for name, tt := range map[string]struct {
+		fails, commits int
+		how            string
+	}{
+		"all are well":        {-1, 1, ""},
+		"one fails":           {3, 1, "SELECT 1"},
+		"one panics":          {3, 1, ""},
+		"one ends the others": {3, 4, "ROLLBACK"}, // those before it, each in its own, and the others
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer s.Close()
+				patient := store.Patient(t.Context())
+				fault := errors.New("a fault")
+				commits := map[*sql.Tx]bool{}
+				var numbers []int64
+				var mu sync.Mutex
+				var all sync.WaitGroup
+				s.Hold(true)
+				for i := range 7 {
+					all.Go(func() {
+						defer func() {
+							if p := recover(); (p != nil) != (i == tt.fails && tt.how == "") {
+								t.Errorf("feed %d: panic %v", i, p)
+							}
+						}()
+						var in *sql.Tx
+						last, err := s.Write(patient, hazard.Instant(1), store.Origin{Source: "gdacs"}, func(tx *store.Tx) error {
+							in = tx.In()
+							if err := tx.SaveHazard(flood(fmt.Sprint(i)), nil); err != nil || i != tt.fails {
+								return err
+							}
+							if tt.how == "" {
+								panic(fault.Error())
+							}
+							_, err := in.ExecContext(t.Context(), tt.how)
+							return errors.Join(fault, err)
+						})
+						if (i == tt.fails) != errors.Is(err, fault) || i != tt.fails && err != nil {
+							t.Errorf("feed %d: %v", i, err)
+						}
+						mu.Lock()
+						defer mu.Unlock()
+						if err == nil {
+							commits[in] = true
+							numbers = append(numbers, last)
+						}
+					})
+					synctest.Wait()
+				}
+				s.Hold(false)
+				all.Wait()
+				slices.Sort(numbers)
+				var logged []int64
+				for _, c := range since(t, s, 0) {
+					logged = append(logged, c.Number)
+				}
+				if _, err := s.Check(t.Context(), func(what string) { t.Error(what) }); err != nil {
+					t.Error(err)
+				}
+				if len(commits) != tt.commits || !slices.Equal(numbers, logged) {
+					t.Errorf("%d commits, want %d; acknowledged are %d, in the log %d", len(commits), tt.commits, numbers, logged)
+				}
+			})
+		})
+	}
+}
+
+// A transaction of feeds takes no others along while an editor waits, or after groupTime.
+func TestTheGroupOfFeedsIsShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		const takes = 100 * time.Millisecond
+		var order []string
+		var in []*sql.Tx
+		var all sync.WaitGroup
+		write := func(name string, ctx context.Context, o store.Origin) {
+			all.Go(func() {
+				_, err := s.Write(ctx, hazard.Instant(1), o, func(tx *store.Tx) error {
+					time.Sleep(takes)
+					order, in = append(order, name), append(in, tx.In())
+					return nil
+				})
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			})
+			synctest.Wait()
+		}
+		patient := store.Patient(t.Context())
+		for range 7 {
+			write("feed", patient, store.Origin{Source: "gdacs"})
+		}
+		time.Sleep(takes + takes/2) // the second is under way
+		write("editor", t.Context(), store.Origin{User: "red"})
+		all.Wait()
+		if want := []string{"feed", "feed", "editor", "feed", "feed", "feed", "feed", "feed"}; !slices.Equal(order, want) {
+			t.Fatalf("%q, want %q", order, want)
+		}
+		if in[0] != in[1] || in[2] == in[3] || in[3] != in[5] || in[5] == in[6] || in[6] != in[7] {
+			t.Errorf("transactions are %v, want two feeds, the editor, three feeds and two", in)
 		}
 	})
 }

@@ -99,12 +99,16 @@ func (t *Tx) Origin() Origin { return t.origin }
 // numbered, and followers of the log are woken; last is the number of the last one, or 0 if f
 // changed nothing. When it returns an error, nothing was changed, unless the error is the store's
 // own (ErrUnavailable): then all of the changes may be there or none, and repeating them with the
-// same UUIDs is safe.
+// same UUIDs is safe. Writes of sources share commits, and their f may run twice.
 func (s *Store) Write(ctx context.Context, clock hazard.Clock, origin Origin, f func(*Tx) error) (last int64, err error) {
 	if origin.Source != "" && rankOf(ctx) == Bookkeeping {
 		ctx = Ranked(ctx, Feeds)
 	}
-	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error {
+	inTx := s.inTx
+	if origin.Source != "" && rankOf(ctx) != People {
+		inTx = s.inGroupTx
+	}
+	err = inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error {
 		t := newTx(&txn{tx: tx, ctx: ctx, q: q, clock: clock, origin: origin, store: s, taken: map[string]bool{}})
 		t.found = find.Begin(ctx, tx, s.ix, t.bounds)
 		if s.database.remote() { // the answer arrives together with that to f's first query
@@ -134,7 +138,7 @@ func (s *Store) Write(ctx context.Context, clock hazard.Clock, origin Origin, f 
 	if last > 0 {
 		raise(&s.seen, last)
 		if s.mark != nil {
-			s.mark.set(s.epoch, last)
+			s.mark.set(s.epoch, &s.seen)
 		}
 		s.reach.wakeAll()
 	}

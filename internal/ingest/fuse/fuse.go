@@ -263,6 +263,7 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 func (in *Intake) write(ctx context.Context, src string, clock hazard.Clock, opts Options, res *Result, f func(*writer) error) error {
 	was := *res
 	last, err := in.store.Write(ctx, clock, store.Origin{Source: src}, func(tx *store.Tx) error {
+		*res = was // it may run twice
 		return f(&writer{in: in, ctx: ctx, tx: tx, src: src, now: tx.Now(), opts: opts, res: res})
 	})
 	if err != nil {
