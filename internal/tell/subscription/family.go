@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -47,9 +48,13 @@ func (s *Service) familyOf(ctx context.Context, h *hazard.Hazard) (*family, erro
 	return f, nil
 }
 
-// wholeOf returns the hazard that h is part of now: h itself if it is part of none.
+// wholeOf returns the hazard that h is part of now: h itself if it is part of none. Hazards that are parts of
+// each other, which no law allows, are damaged.
 func (s *Service) wholeOf(ctx context.Context, h *hazard.Hazard) (*hazard.Hazard, error) {
-	for h.Reason == hazard.EndMerged {
+	for seen := map[int64]bool{}; h.Reason == hazard.EndMerged; seen[h.ID] = true {
+		if seen[h.ID] {
+			return nil, &store.DamagedError{What: fmt.Sprintf("what hazard %d is part of", h.ID)}
+		}
 		into, err := s.Store.Hazards.ByUUID(ctx, h.Successor)
 		if errors.Is(err, hazard.ErrNotFound) {
 			break

@@ -687,6 +687,36 @@ func TestADamagedAreaSilencesNobody(t *testing.T) {
 	})
 }
 
+// Two hazards that the store holds as parts of each other, which only damage leads to, silence nobody.
+func TestPartsOfEachOtherSilenceNobody(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.subscribe("ann", boston("a.example"))
+		stop := b.run(b.svc)
+		defer stop()
+		one, other := b.flood(), b.flood()
+		settle(time.Minute)
+		b.want("https://a.example/x", "first", "first")
+		b.write(func(tx *store.Tx) error {
+			for _, pair := range [][2]*hazard.Hazard{{one, other}, {other, one}} {
+				part := *pair[0]
+				part.Status, part.Reason, part.Successor = hazard.Expired, hazard.EndMerged, pair[1].UUID
+				was := part // so that no law sees what changes
+				if err := tx.SaveHazard(&part, &was); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		settle(time.Minute)
+		b.flood()
+		settle(time.Minute)
+		b.want("https://a.example/x", "first", "first", "first")
+		if found := b.store.Quarantine.Found(); len(found) == 0 {
+			t.Error("nothing is said to be damaged")
+		}
+	})
+}
+
 // Whatever moves a state asks of everybody who was told whether it still holds.
 func TestWhoWasToldIsToldThatItNoLongerHolds(t *testing.T) {
 	far := func(h *hazard.Hazard) { h.Longitude, h.Latitude, h.Severity = 10, 50, hazard.Advisory }
