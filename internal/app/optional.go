@@ -9,7 +9,8 @@ import (
 // optional is a file that makes an answer better, and that a setting names. While it cannot be read,
 // what it would say is not known, and it is asked for again. Nothing else waits for it.
 type optional[T any] struct {
-	what  string // for people
+	what  string // for people, as lacks
+	lacks string // what is not there while it cannot be read
 	read  func() (T, error)
 	value atomic.Pointer[T]
 }
@@ -29,7 +30,7 @@ func (o *optional[T]) again() error {
 	}
 	v, err := o.read()
 	if err != nil {
-		return fmt.Errorf("%s: %w; until they can be read, these places are not known", o.what, err)
+		return fmt.Errorf("%s: %w; until then %s", o.what, err, o.lacks)
 	}
 	o.value.Store(&v)
 	return nil
@@ -47,11 +48,15 @@ func (s *Sources) Unread() error {
 // watchFiles says which of these cannot be read, until they can.
 func (s *Service) watchFiles() {
 	for _, f := range s.cfg.Known.optional {
-		if err := f.again(); err != nil {
-			s.cfg.Logger.Error("a file cannot be read; the service goes on without it, and tries again each minute", "error", err)
-		}
-		s.Store.Quarantine.Watch(f.named(), f.again)
+		s.watchFile(f)
 	}
+}
+
+func (s *Service) watchFile(f optionalFile) {
+	if err := f.again(); err != nil {
+		s.cfg.Logger.Error("a file cannot be read; the service goes on without it, and tries again each minute", "error", err)
+	}
+	s.Store.Quarantine.Watch(f.named(), f.again)
 }
 
 func (o *optional[T]) named() string { return o.what }

@@ -114,11 +114,11 @@ type network struct {
 	listener net.Listener
 	conns    *listen.Listener // listener with its limits
 	server   *http.Server
-	plain    *plainDoor       // plain HTTP beside TLS, or nil
-	proof    certificates     // nil without TLS
-	unread   sync.Map         // connections that have sent no request yet
-	streets  *basemap.Streets // the operator's basemap from a file, or nil
-	remote   *url.URL         // address of the basemap that browsers read directly, or nil
+	plain    *plainDoor                 // plain HTTP beside TLS, or nil
+	proof    certificates               // nil without TLS
+	unread   sync.Map                   // connections that have sent no request yet
+	streets  optional[*basemap.Streets] // the operator's basemap from a file
+	remote   *url.URL                   // address of the basemap that browsers read directly, or nil
 }
 
 // The limits of the server. A normal client stays far below each of them.
@@ -346,8 +346,8 @@ func (s *Service) Close() error {
 	}
 	errs = append(errs, s.Evidence.Close(), s.pictures.Close())
 	s.channels.close()
-	if s.streets != nil {
-		errs = append(errs, s.streets.Close())
+	if streets := s.streets.get(); streets != nil {
+		errs = append(errs, streets.Close())
 	}
 	if s.Store != nil {
 		errs = append(errs, s.Store.Close())
@@ -410,7 +410,7 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 		Provider:  s.provider,
 		Version:   s.cfg.Version,
 		Metrics:   registry,
-		Streets:   s.streets,
+		Streets:   s.streets.get,
 		StreetsAt: s.remote,
 		Layers:    s.cfg.Layers,
 		Now:       s.cfg.Clock.Now,

@@ -145,7 +145,7 @@ type SourceSettings struct {
 func NewSources(set SourceSettings) (*Sources, error) {
 	s := &Sources{mirrors: map[string]MirrorSource{}, catalog: map[string]*official.Feed{}, off: map[string]bool{}}
 	if set.Areas != "" {
-		own := &optional[*region.Own]{what: "the folder of own areas", read: func() (*region.Own, error) { return region.ReadFolder(set.Areas) }}
+		own := &optional[*region.Own]{what: "the folder of own areas", lacks: "these places are not known", read: func() (*region.Own, error) { return region.ReadFolder(set.Areas) }}
 		s.optional, s.areas.Own = append(s.optional, own), own.get
 	}
 	var own []source.Source // built in
@@ -179,7 +179,7 @@ func NewSources(set SourceSettings) (*Sources, error) {
 		c.Practice = official.PracticeOf(c.URL)
 		src := c.Source(cap.Places{})
 		if c.PlacesFile != "" {
-			places := &optional[cap.Places]{what: "the places of the source " + c.Name, read: func() (cap.Places, error) { return readPlaces(c.PlacesFile) }}
+			places := &optional[cap.Places]{what: "the places of the source " + c.Name, lacks: "these places are not known", read: func() (cap.Places, error) { return readPlaces(c.PlacesFile) }}
 			s.optional = append(s.optional, places)
 			src.Places = func(source.Kept) source.Places { return places.get() }
 		}

@@ -19,12 +19,9 @@ func (s *Service) openStreets(context.Context) error {
 		return nil
 	}
 	if !strings.Contains(where, "://") {
-		streets, failed := basemap.OpenStreets(where)
-		if failed != nil {
-			s.cfg.Logger.Warn("the basemap cannot be used; the map has no streets until a restart", "error", failed)
-			s.Store.Quarantine.Watch("the basemap", func() error { return failed })
-		}
-		s.streets = streets
+		s.streets.what, s.streets.lacks = "the basemap", "the map has no streets"
+		s.streets.read = func() (*basemap.Streets, error) { return basemap.OpenStreets(where) }
+		s.watchFile(&s.streets)
 		return nil
 	}
 	u, err := url.Parse(where)

@@ -62,6 +62,10 @@ func TestAServerStartsWithoutItsBasemap(t *testing.T) {
 	if err := os.WriteFile(damaged, []byte("PMTiles"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	whole, err := os.ReadFile(basemaptest.Streets().File(t))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for where, want := range map[string]string{raster.File(t): "expected 1 (vector tiles, mvt)", "/nowhere/city.pmtiles": "no such file", damaged: "damaged.pmtiles"} {
 		s, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Settings: Settings{DataDir: t.TempDir(), Listen: "127.0.0.1:0", Basemap: where}})
 		if err != nil {
@@ -74,6 +78,15 @@ func TestAServerStartsWithoutItsBasemap(t *testing.T) {
 		s.Store.Quarantine.Recheck(t.Context())
 		if s.Store.Quarantine.Found()["the basemap"] == nil {
 			t.Errorf("%s: forgotten", where)
+		}
+		if where == damaged { // it is repaired
+			if err := os.WriteFile(damaged, whole, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s.Store.Quarantine.Recheck(t.Context())
+			if found := s.Store.Quarantine.Found(); len(found) > 0 || s.streets.get() == nil {
+				t.Errorf("%v after the repair", found)
+			}
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)

@@ -32,6 +32,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/hazardd/hazardd/internal/app"
+	"github.com/hazardd/hazardd/internal/atlas/basemap"
 	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/edit"
@@ -562,6 +563,7 @@ func handle(t testing.TB, alter ...func(*serve.Config)) *inProcess {
 		},
 		Ready:   func() admin.Readiness { return admin.Readiness{} },
 		Metrics: prometheus.NewRegistry(),
+		Streets: func() *basemap.Streets { return nil },
 		BaseURL: base, Settings: serve.Settings{MaxFile: 1 << 20}, Now: now, Logger: slog.New(slog.DiscardHandler),
 	}
 	for _, f := range alter {

@@ -132,7 +132,7 @@ type Config struct {
 	Provider *oidc.Provider
 	// Streets is the operator's basemap, StreetsAt the address of one that browsers read directly.
 	// Both are optional.
-	Streets   *basemap.Streets
+	Streets   func() *basemap.Streets
 	StreetsAt *url.URL
 	// Layers are the operator's, of pictures that browsers read directly.
 	Layers []browser.Layer

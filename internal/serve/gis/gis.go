@@ -52,7 +52,7 @@ func (a *ArcGIS) Routes() {
 // Tiles serves the tiles of the operator's basemap.
 type Tiles struct {
 	*route.Router
-	Streets *basemap.Streets // nil if there is none
+	Streets func() *basemap.Streets // gives nil while there is none
 }
 
 // Routes adds the tiles.

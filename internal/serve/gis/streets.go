@@ -20,7 +20,7 @@ var noTile = &route.Problem{Status: http.StatusNotFound, Detail: "no such tile; 
 // streetTile serves a tile of the operator's basemap as stored in the archive. Its address contains
 // a digest of the archive, so the content of an address never changes.
 func (a *Tiles) streetTile(w http.ResponseWriter, r *http.Request) error {
-	s := a.Streets
+	s := a.Streets()
 	if s == nil || r.PathValue("basemap") != s.Name {
 		return noTile
 	}

@@ -118,14 +118,16 @@ type Map struct {
 	// EmbedSites are the origins whose pages may show the widget in a frame, besides our own; *
 	// allows all.
 	EmbedSites []string
-	operator   []byte // tells the map's document where streets and layers of the operator are; nil means none
-	connect    string // the origins of these, besides our own, separated by blanks
+	streets    func() *basemap.Streets // nil while there are none
+	at         *url.URL                // of streets elsewhere
+	layers     []byte                  // tells the map's document of layers of the operator
+	connect    string                  // the origins of these, besides our own, separated by blanks
 }
 
-// NewMap returns the handlers of the map; streets is the operator's basemap on this server, at the address of one elsewhere. The head of
-// the map's document names both, and the operator's layers.
-func NewMap(p *Pages, files web.Handler, streets *basemap.Streets, at *url.URL, layers []Layer, embedSites []string) *Map {
-	m := &Map{Pages: p, page: files, EmbedSites: embedSites, operator: append(streetsMark(streets, at), layersMark(layers)...)}
+// NewMap returns the handlers of the map; streets gives the operator's basemap on this server, at is the address of one elsewhere. The
+// head of the map's document names both, and the operator's layers.
+func NewMap(p *Pages, files web.Handler, streets func() *basemap.Streets, at *url.URL, layers []Layer, embedSites []string) *Map {
+	m := &Map{Pages: p, page: files, EmbedSites: embedSites, streets: streets, at: at, layers: layersMark(layers)}
 	var origins []string
 	if at != nil {
 		origins = append(origins, at.Scheme+"://"+at.Host)
@@ -137,6 +139,9 @@ func NewMap(p *Pages, files web.Handler, streets *basemap.Streets, at *url.URL, 
 	m.connect = strings.Join(slices.Compact(origins), " ")
 	return m
 }
+
+// operator tells the map's document where streets and layers of the operator are; empty if there are none.
+func (a *Map) operator() []byte { return append(streetsMark(a.streets(), a.at), a.layers...) }
 
 // Routes adds the map.
 func (a *Map) Routes() {

@@ -34,7 +34,7 @@ func (a *Map) index(w http.ResponseWriter, r *http.Request) error {
 		if a.Public.On() || route.Keyed(r) != nil {
 			return a.openMap(w, r)
 		}
-		if a.operator != nil {
+		if len(a.operator()) > 0 {
 			return a.openDocument(w, r, web.Map, nil, nil)
 		}
 		a.page.ServeHTTP(w, r)
@@ -143,7 +143,7 @@ func (a *Map) embed(w http.ResponseWriter, r *http.Request) error {
 func (a *Map) openDocument(w http.ResponseWriter, r *http.Request, document string, frames []string, head []byte) error {
 	connect := ""
 	if document == web.Map {
-		head, connect = append(head[:len(head):len(head)], a.operator...), a.connect
+		head, connect = append(head[:len(head):len(head)], a.operator()...), a.connect
 	}
 	html := a.page.With(document, head)
 	if html == nil {
