@@ -191,3 +191,10 @@ func wantsJSON(args []string) bool {
 	on, _ := strconv.ParseBool(os.Getenv(variablePrefix + "JSON"))
 	return on || slices.Contains(args, "--json")
 }
+
+// wantsLogsInJSON does the same for the log of serve.
+func (c *commandLine) wantsLogsInJSON(args []string) bool {
+	i := slices.Index(args, "--log-format") + 1
+	return slices.Contains(args, "serve") && (c.Serve.LogFormat == "json" || os.Getenv(variablePrefix+"LOG_FORMAT") == "json" ||
+		slices.Contains(args, "--log-format=json") || i > 0 && i < len(args) && args[i] == "json")
+}

@@ -40,6 +40,7 @@ func run(args []string, c *console) int {
 	cli := &commandLine{}
 	parsed, err := parse(cli, args)
 	c.json = cli.JSON || wantsJSON(args)
+	c.logsJSON = cli.wantsLogsInJSON(args)
 	if err != nil {
 		c.fail(err)
 		return exitUsage

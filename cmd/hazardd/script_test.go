@@ -32,7 +32,7 @@ import (
 //	fetch [-token FILE] [-until STATUS] [METHOD] URL   makes a request, and prints the status and the body
 //	login URL NAME FILE                                logs in with the password in FILE, and prints the access token
 //	json PATH                                          reads lines of JSON only, and prints the value at PATH
-//	newschema FILE                                     turns a database into one of a later release
+//	newschema FILE [usable]                            turns a database into one of a later release; usable for this one
 //	ready FILE                                         waits until the server that prints to FILE, which is its own, is ready; $URL is its address
 //	signal NAME                                        sends TERM or INT to the programs in the background
 //	postgres VARIABLE                                  creates an empty PostgreSQL database; the variable is its URL, $PROGRAMS the folder of pg_dump
@@ -131,7 +131,7 @@ func ready(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func sendSignal(ts *testscript.TestScript, _ bool, args []string) {
-	sig := map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT}[args[0]]
+	sig := map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "QUIT": syscall.SIGQUIT}[args[0]]
 	for _, cmd := range ts.BackgroundCmds() {
 		ts.Check(cmd.Process.Signal(sig))
 	}
@@ -295,6 +295,9 @@ func newSchemaMain(args []string) error {
 	if err != nil {
 		return err
 	}
-	_, err = db.Exec(`INSERT INTO schema_version (version) VALUES (9999); UPDATE meta SET value = '9999' WHERE name = 'oldest_schema'`)
+	_, err = db.Exec(`INSERT INTO schema_version (version) VALUES (9999)`)
+	if err == nil && len(args) == 1 {
+		_, err = db.Exec(`UPDATE meta SET value = '9999' WHERE name = 'oldest_schema'`)
+	}
 	return errors.Join(err, db.Close())
 }

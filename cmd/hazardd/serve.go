@@ -42,9 +42,19 @@ type serveCmd struct {
 
 // Run serves until ctx ends.
 func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
-	c.logsJSON = s.LogFormat == "json"
+	var crash string
+	var unkept error
+	if c.logsJSON {
+		crash, unkept = c.keepCrashes(g.Data)
+	}
 	logger, flush := s.logger(c)
 	defer flush()
+	if crash != "" {
+		logger.Error("hazardd had ended by a fault of its own: please report it", "text", crash)
+	}
+	if unkept != nil {
+		logger.Warn("a fault of hazardd's own would be plain text, not JSON: its text cannot be kept in the data folder", "error", unkept)
+	}
 	slog.SetDefault(logger) // also for package log, to which net/http writes where it has no logger
 	cfg, err := s.config(g)
 	if err != nil {
