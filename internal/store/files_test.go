@@ -506,7 +506,7 @@ func TestContentsThatAreNotSeen(t *testing.T) {
 	}
 }
 
-// A file that another product names, or whose removal fails, keeps no other one (finding R12).
+// A file that another product names, or whose removal fails, keeps no other one.
 func TestAPurgeGoesOnAfterAFileInUse(t *testing.T) {
 	everywhere(t, func(t *testing.T, reopen func() *store.Store) {
 		s := reopen()

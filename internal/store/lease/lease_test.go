@@ -28,7 +28,7 @@ func (s leases) Take(context.Context, string, string, hazard.Instant, hazard.Ins
 
 func (leases) Drop(context.Context, string, string) error { return nil }
 
-// A node that cannot renew its lease, as on a full disk, does not say that another one has it (finding R12).
+// A node that cannot renew its lease, as on a full disk, does not say that another one has it.
 func TestALostLeaseSaysWhoHasTheWorkNow(t *testing.T) {
 	for name, tt := range map[string]struct {
 		then  func() (bool, error)
