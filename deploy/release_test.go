@@ -102,8 +102,11 @@ func TestTheFilesOfARelease(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(root, "web/dist/index.html")); err != nil {
 		t.Skip("the map is not built: make web")
 	}
-	dir := t.TempDir()
+	dir, key := t.TempDir(), filepath.Join(t.TempDir(), "key")
+	execute(t, dir, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
+	t.Setenv("RELEASE_KEY", key)
 	execute(t, root, "deploy/release.sh", "0.1.0", dir, "linux/amd64")
+	execute(t, dir, "bash", "-euc", `ssh-keygen -Y verify -f <(echo "hazardd $(cat "$0.pub")") -I hazardd -n hazardd -s SHA256SUMS.sig <SHA256SUMS`, key)
 	checked := execute(t, dir, "sha256sum", "-c", "SHA256SUMS")
 	for _, name := range []string{"hazardd_0.1.0_linux_amd64.tar.gz", "hazardd_0.1.0_source.tar.gz", "hazardd_0.1.0_amd64.deb", "hazardd-0.1.0-1.x86_64.rpm", "hazardd-0.1.0-py3-none-any.whl", "hazardd-0.1.0.tgz"} {
 		if !strings.Contains(checked, name+": OK") {
