@@ -45,6 +45,19 @@ test("what reaches into the window is listed and drawn; what contains its middle
   await expect(names(page)).toHaveText([around.hazard_Name, heat.hazard_Name, surf.hazard_Name]);
 });
 
+// A count of nothing read is not zero.
+test("levels of a list that was never read have no counts", { tag: "@ci" }, async ({ page, server, watch }) => {
+  watch.expectFailures(/net::ERR_|503/);
+  await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING" });
+  const list = /\/hazards\/active(\/summary)?(\?|$)/;
+  await page.route(list, (route) => route.fulfill({ status: 503, body: "" }));
+  await logIn(page);
+  const levels = page.getByRole("group", { name: "Severity" }).getByRole("button");
+  await expect(levels).toHaveText([/^\?/, /^\?/, /^\?/, /^\?/, /^\?/]);
+  await page.unroute(list);
+  await expect(levels).toHaveText([/^1/, /^0/, /^0/, /^0/, /^0/]);
+});
+
 // M1: as long as nobody knows where hazards reach, the list does not say that there is none.
 test("a list whose areas cannot be read says so", { tag: "@slow" }, async ({ page, server, watch }) => {
   watch.expectFailures(/net::ERR_|503/);

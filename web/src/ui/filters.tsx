@@ -9,6 +9,9 @@ import { Icon, Menu, SeverityMark } from "./parts";
 export function Filters() {
   const { store } = usePage();
   const f = store.filter.value;
+  const past = store.past.value;
+  // What could not be read must not look like "there is none".
+  const known = past ? past.state !== "failed" && !past.unrecorded : store.loaded.value;
   const bySeverity = useComputed(() => counts(store.shown.value.values(), store.filter.value, "severities"));
   return (
     <div class="filters" role="search" aria-label={text.filter.title}>
@@ -44,7 +47,7 @@ export function Filters() {
               <span class="chip-mark">
                 <SeverityMark id={s.id} />
               </span>
-              <span class="chip-n">{number(n)}</span> <span class="chip-name">{severityCode(s)}</span>
+              <span class="chip-n">{known ? number(n) : "?"}</span> <span class="chip-name">{severityCode(s)}</span>
               <span class="sr">{severityName(s)}</span>
             </button>
           );
