@@ -61,6 +61,8 @@ type facts struct {
 	more   int
 	// then is the hazard as a message that may have arrived describes it.
 	then *hazard.Hazard
+	// damaged: what the notice tells of cannot be read. It waits, and others go on.
+	damaged bool
 }
 
 // delivery is a notice that has something to say.
@@ -117,6 +119,10 @@ func (p *plan) decide(r *recipient, list []facts, now hazard.Instant) {
 	var due []delivery
 	for i := range list {
 		f := &list[i]
+		if f.damaged {
+			p.hold(f.row, now.Add(unreadable))
+			continue
+		}
 		if f.row.HazardID == 0 {
 			p.claim([]delivery{{row: f.row, last: lastMessage{Kind: message.Confirm}, at: f.row.Since.Time()}}, message.Confirm, now)
 			return
@@ -360,6 +366,10 @@ func (p *plan) repeat(list []facts, now hazard.Instant) {
 	holds := true
 	for i := range list {
 		f := &list[i]
+		if f.damaged {
+			again, holds = append(again, delivery{row: f.row, change: f.row.Change}), false
+			continue
+		}
 		if f.row.HazardID <= 0 {
 			again = append(again, delivery{row: f.row, change: f.row.Change, last: lastMessage{Kind: kind}, at: f.row.Since.Time()})
 			continue
@@ -378,12 +388,19 @@ func (p *plan) repeat(list []facts, now hazard.Instant) {
 		p.send(again, kind, id, now, func(*store.Notice, *delivery) {})
 		return
 	}
-	for _, d := range again {
+	for i, d := range again {
+		next, why := now, "it is not known whether it has arrived; it no longer holds"
+		if list[i].damaged {
+			next, why = now.Add(unreadable), "it is not known whether it has arrived; what it tells of is damaged"
+		}
 		p.update(d.row, func(n *store.Notice) {
-			n.State, n.Next, n.Error = store.NoticePending, now, "it is not known whether it has arrived; it no longer holds"
+			n.State, n.Next, n.Error = store.NoticePending, next, why
 			n.Message, n.Kind, n.Said = "", "", nil
 		})
-		d.last.Unsure = unsureID(id, d.row.HazardID, kind)
-		p.told = append(p.told, d.last.told(p.box, d.row.HazardID, d.change, now))
+		if last := list[i].last; last != nil {
+			said := *last
+			said.Unsure = unsureID(id, d.row.HazardID, kind)
+			p.told = append(p.told, said.told(p.box, d.row.HazardID, d.change, now))
+		}
 	}
 }

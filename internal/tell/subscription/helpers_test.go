@@ -30,6 +30,7 @@ const base = "https://hazards.example"
 // bed is a store with users and an in-memory network.
 type bed struct {
 	t       testing.TB
+	dir     string
 	store   *store.Store
 	people  map[string]auth.Role
 	members map[string][]int64 // organizations of users
@@ -48,7 +49,8 @@ func bubble(t *testing.T, f func(t *testing.T, b *bed)) {
 
 func newBed(t testing.TB) *bed {
 	t.Helper()
-	s, err := store.Open(t.Context(), datadir.Empty(t), "sqlite:?synchronous=off")
+	dir := datadir.Empty(t)
+	s, err := store.Open(t.Context(), dir, "sqlite:?synchronous=off")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +59,7 @@ func newBed(t testing.TB) *bed {
 			t.Error(err)
 		}
 	})
-	b := &bed{t: t, store: s, net: &network{answers: map[string]func(channel.Address, message.Notice) error{}},
+	b := &bed{t: t, dir: dir, store: s, net: &network{answers: map[string]func(channel.Address, message.Notice) error{}},
 		people: map[string]auth.Role{"ann": auth.Editor, "root": auth.Admin, "rea": auth.Reader}, members: map[string][]int64{"ann": {7}}}
 	b.svc = b.service()
 	return b

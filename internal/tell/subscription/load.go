@@ -58,7 +58,7 @@ func (s *Service) plan(ctx context.Context, box store.Mailbox, bursts map[burstK
 	var list []facts
 	for _, n := range p.needed(rows, now) {
 		f, err := s.facts(ctx, sub, n, now)
-		if err != nil {
+		if f.damaged = err != nil && s.Store.Quarantine.Telling(n.Change, err); err != nil && !f.damaged {
 			return nil, err
 		}
 		list = append(list, f)
@@ -82,7 +82,7 @@ func (s *Service) plan(ctx context.Context, box store.Mailbox, bursts map[burstK
 	return p, nil
 }
 
-// facts reads what is known of a waiting notice.
+// facts reads what is known of a waiting notice. With an error, the row and what a message says that may have arrived are set.
 func (s *Service) facts(ctx context.Context, sub *subscription, n store.Notice, now hazard.Instant) (f facts, err error) {
 	f.row = n
 	sending := n.State == store.NoticeSending
@@ -95,6 +95,11 @@ func (s *Service) facts(ctx context.Context, sub *subscription, n store.Notice, 
 	case store.OutcomesNotice:
 		f.drafts, f.more, err = s.outcomes(ctx, sub.Owner, n.Created, now)
 		return f, err
+	}
+	if sending {
+		if f.last, err = decodeMessage(n.Said); err != nil {
+			return f, err
+		}
 	}
 	h, err := s.Store.Hazards.Get(ctx, n.HazardID)
 	if !sending && errors.Is(err, hazard.ErrNotFound) {
@@ -116,9 +121,7 @@ func (s *Service) facts(ctx context.Context, sub *subscription, n store.Notice, 
 	}
 	f.part = h.ID != whole.ID && whole.Status == hazard.Active
 	if sending {
-		if f.then, err = s.Store.Log.HazardAsOf(ctx, n.HazardID, n.Change); err == nil {
-			f.last, err = decodeMessage(n.Said)
-		}
+		f.then, err = s.Store.Log.HazardAsOf(ctx, n.HazardID, n.Change)
 	} else {
 		family, bad := s.familyOf(ctx, whole)
 		if bad != nil {

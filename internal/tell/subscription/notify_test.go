@@ -1,9 +1,11 @@
 package subscription
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"net/netip"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -685,6 +687,57 @@ func TestADamagedAreaSilencesNobody(t *testing.T) {
 			t.Errorf("damaged: %v", found)
 		}
 	})
+}
+
+// exec changes the file of the store beside the store, as a damaged disk does.
+func (b *bed) exec(text string, args ...any) {
+	b.t.Helper()
+	d, err := sql.Open("sqlite", "file:"+filepath.Join(b.dir, store.FileName))
+	if err == nil {
+		_, err = d.ExecContext(b.t.Context(), text, args...)
+		err = errors.Join(err, d.Close())
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// A notice that waits, or whose message may have arrived, and tells of a damaged hazard: the channel
+// hears of all others, and of this one once it is mended.
+func TestANoticeOfADamagedHazardHoldsUpNoOther(t *testing.T) {
+	for _, c := range []struct {
+		what, more string
+		fail       error
+		until      time.Duration // the channel is held
+	}{
+		{"it waits", `,"time_zone":"UTC","quiet":{"from":"12:00","to":"12:05"}`, nil, 5 * time.Minute},
+		{"it may have arrived", "", fmt.Errorf("%w: no answer", channel.Uncertain), time.Second},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			bubble(t, func(t *testing.T, b *bed) {
+				const address = "https://a.example/x"
+				b.subscribe("ann", boston("a.example")+c.more)
+				stop := b.run(b.svc)
+				settle(time.Second)
+				b.net.answer(address, func(channel.Address, message.Notice) error { return c.fail })
+				bad := b.flood()
+				settle(time.Second)
+				b.flood()
+				settle(time.Second)
+				b.want(address)
+				stop()
+				b.net.answer(address, nil)
+				b.exec(`UPDATE changes SET body = replace(body, 'Boston', 'Bostom') WHERE hazard_id = $1`, bad.ID)
+				b.svc = b.service()
+				defer b.run(b.svc)()
+				settle(c.until + 3*time.Minute)
+				b.want(address, "first")
+				b.exec(`UPDATE changes SET body = replace(body, 'Bostom', 'Boston') WHERE hazard_id = $1`, bad.ID)
+				settle(3 * time.Minute)
+				b.want(address, "first", "first")
+			})
+		})
+	}
 }
 
 // Two hazards that the store holds as parts of each other, which only damage leads to, silence nobody.
