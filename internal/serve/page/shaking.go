@@ -89,12 +89,17 @@ const (
 	farthestKm     = 500
 )
 
-// estimated returns the towns around an earthquake by the rule of intensityAt.
+// estimated returns the towns around an earthquake by the rule of intensityAt. None shook more than the
+// most that the source says of any place.
 func estimated(h *hazard.Hazard) (all []Shaken) {
 	m, ok := hazard.Measured(h.Measurements, hazard.Magnitude)
 	d, deep := hazard.Measured(h.Measurements, hazard.Depth)
 	if !ok || !deep || m.Value < leastEstimated || m.Value > mostEstimated || d.Value > deepestKm {
 		return nil
+	}
+	worst := math.Inf(1)
+	if i, ok := hazard.Measured(h.Measurements, hazard.Intensity); ok {
+		worst = i.Value
 	}
 	const kmPerDegree = 111
 	reach := farthestKm / float64(kmPerDegree)
@@ -103,7 +108,7 @@ func estimated(h *hazard.Hazard) (all []Shaken) {
 		if km > farthestKm {
 			continue
 		}
-		if v := intensityAt(m.Value, math.Hypot(km, max(d.Value, 0))); v >= leastShaking {
+		if v := min(intensityAt(m.Value, math.Hypot(km, max(d.Value, 0))), worst); v >= leastShaking {
 			all = append(all, Shaken{Town: t, Intensity: math.Round(v*10) / 10, Estimated: true})
 		}
 	}

@@ -22,6 +22,10 @@ func TestShakingByTown(t *testing.T) {
 	quake := func(magnitude, depth float64) *hazard.Hazard {
 		return &hazard.Hazard{Type: hazard.Earthquake, Longitude: 28.2, Latitude: 40.8, Measurements: []hazard.Measurement{{Name: hazard.Depth, Value: depth}, {Name: hazard.Magnitude, Value: magnitude}}}
 	}
+	said := func(h *hazard.Hazard, intensity float64) *hazard.Hazard {
+		h.Measurements = append(h.Measurements, hazard.Measurement{Name: hazard.Intensity, Value: intensity})
+		return h
+	}
 	contour := func(value float64, geometry string) hazard.Shape {
 		return hazard.Shape{Role: hazard.ContourShape, Band: &hazard.Band{Kind: hazard.Intensity, Value: value}, Geometry: geometry}
 	}
@@ -37,6 +41,8 @@ func TestShakingByTown(t *testing.T) {
 		"the worst contour around a town": {quake(6.2, 10), []hazard.Shape{contour(5, around), contour(6.5, inner)}, 6.5, false},
 		"an open contour encloses nobody": {quake(6.2, 10), []hazard.Shape{contour(5, around), contour(7, open)}, 5, false},
 		"no contour":                      {quake(6.2, 10), nil, 5, true},
+		"the source says less":            {said(quake(6.2, 10), 4.1), nil, 4.1, true},
+		"the source says next to nothing": {said(quake(6.2, 10), 3.1), nil, 0, false},
 		"a deep one":                      {quake(6.2, 120), nil, 0, false},
 		"a small one":                     {quake(3, 10), nil, 0, false},
 		"not an earthquake":               {&hazard.Hazard{Type: hazard.Flood}, []hazard.Shape{contour(5, around)}, 0, false},
