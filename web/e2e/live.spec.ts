@@ -27,7 +27,7 @@ test("a change is on the page within a second of its write, without a reload", a
   const side = await select(page, third);
   await server.call("PATCH", `/hazards/${third.hazard_ID}`, { severity_ID: "WARNING", description: "Chlorine from a tank" });
   await expect(side.locator(".badge").first()).toHaveText("Warning");
-  await expect(side.getByText("Chlorine from a tank")).toBeVisible();
+  await expect(side.getByText("Chlorine from a tank", { exact: true })).toBeVisible(); // the headline has it, too
   await expect(page.getByText("Raised to Warning: Third spill.")).toBeAttached();
   await server.call("POST", `/hazards/${third.hazard_ID}/products`, { title: "Wind at the tank", product_Type: "TEXT_PRODUCT", data: "West 4" });
   await expect(side.getByText("Wind at the tank")).toBeVisible();
