@@ -51,10 +51,11 @@ func (s *Service) familyOf(ctx context.Context, h *hazard.Hazard) (*family, erro
 // wholeOf returns the hazard that h is part of now: h itself if it is part of none. Hazards that are parts of
 // each other, which no law allows, are damaged.
 func (s *Service) wholeOf(ctx context.Context, h *hazard.Hazard) (*hazard.Hazard, error) {
-	for seen := map[int64]bool{}; h.Reason == hazard.EndMerged; seen[h.ID] = true {
+	for seen := map[int64]bool{}; h.Reason == hazard.EndMerged; {
 		if seen[h.ID] {
 			return nil, &store.DamagedError{What: fmt.Sprintf("what hazard %d is part of", h.ID)}
 		}
+		seen[h.ID] = true
 		into, err := s.Store.Hazards.ByUUID(ctx, h.Successor)
 		if errors.Is(err, hazard.ErrNotFound) {
 			break

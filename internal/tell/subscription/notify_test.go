@@ -740,6 +740,35 @@ func TestANoticeOfADamagedHazardHoldsUpNoOther(t *testing.T) {
 	}
 }
 
+// A part of a part is no damage: who was told of it hears of the whole.
+func TestAPartOfAPartIsOfTheWhole(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.subscribe("ann", boston("a.example"))
+		defer b.run(b.svc)()
+		settle(time.Second)
+		first, second, whole := b.flood(), b.flood(), b.flood()
+		settle(time.Minute)
+		b.want("https://a.example/x", "first", "first", "first")
+		b.write(func(tx *store.Tx) error { return merge(tx, first.ID, second) })
+		b.write(func(tx *store.Tx) error { return merge(tx, second.ID, whole) })
+		b.save(whole.ID, over(hazard.EndAllClear))
+		settle(time.Minute)
+		h, err := b.store.Hazards.Get(t.Context(), first.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if of, err := b.svc.wholeOf(t.Context(), h); err != nil || of.ID != whole.ID {
+			t.Errorf("%v, %v; want hazard %d", of, err, whole.ID)
+		}
+		if found := b.store.Quarantine.Found(); len(found) != 0 {
+			t.Errorf("damaged: %v", found)
+		}
+		if _, waiting, err := b.store.Subscriptions.Count(t.Context()); err != nil || waiting != 0 {
+			t.Errorf("%d notices wait, %v", waiting, err)
+		}
+	})
+}
+
 // Two hazards that the store holds as parts of each other, which only damage leads to, silence nobody.
 func TestPartsOfEachOtherSilenceNobody(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
