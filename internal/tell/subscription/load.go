@@ -97,9 +97,11 @@ func (s *Service) facts(ctx context.Context, sub *subscription, n store.Notice, 
 		return f, err
 	}
 	if sending {
-		if f.last, err = decodeMessage(n.Said); err != nil {
+		last, err := decodeMessage(n.Said)
+		if err != nil {
 			return f, err
 		}
+		f.last = last
 	}
 	h, err := s.Store.Hazards.Get(ctx, n.HazardID)
 	if !sending && errors.Is(err, hazard.ErrNotFound) {

@@ -740,6 +740,26 @@ func TestANoticeOfADamagedHazardHoldsUpNoOther(t *testing.T) {
 	}
 }
 
+// Of a message that may have arrived and cannot be read any more, nothing is recorded as told.
+func TestADamagedMessageIsNotRecordedAsTold(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		const address = "https://a.example/x"
+		b.subscribe("ann", boston("a.example"))
+		stop := b.run(b.svc)
+		settle(time.Second)
+		b.net.answer(address, func(channel.Address, message.Notice) error { return fmt.Errorf("%w: no answer", channel.Uncertain) })
+		b.flood()
+		settle(time.Second)
+		stop()
+		b.net.answer(address, nil)
+		b.exec(`UPDATE notices SET said = '{' WHERE waits`)
+		b.svc = b.service()
+		defer b.run(b.svc)()
+		settle(5 * time.Minute)
+		b.want(address, "first")
+	})
+}
+
 // A part of a part is no damage: who was told of it hears of the whole.
 func TestAPartOfAPartIsOfTheWhole(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
