@@ -110,6 +110,7 @@ export async function middle(page: BrowserPage): Promise<{ x: number; y: number 
 
 /** Fails when axe finds a violation of WCAG 2 A or AA, or of its own good practice, on what is shown, in either theme. */
 export async function expectAccessible(page: BrowserPage, screen: string): Promise<void> {
+  await expect(page.getByRole("heading", { level: 1 }).first(), `${screen}: no heading of level 1`).toBeAttached(); // a page that is still loading its words has nothing to look at
   for (const scheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
     const found = await page.evaluate(
