@@ -56,7 +56,7 @@ test-all: build .ci/lighthouse/node_modules/.package-lock.json clients/others/ar
 	npm --prefix web test
 	npm --prefix web run e2e
 	go test -p 3 -timeout 60m ./...
-	HAZARDD_TEST_DATABASE=postgres go test -timeout 30m ./internal/serve ./internal/store ./internal/edit
+	HAZARDD_TEST_DATABASE=postgres go test -timeout 30m ./internal/serve ./internal/store ./internal/edit ./internal/tell/subscription
 	.ci/unchanged
 	.ci/described
 	.ci/portable
@@ -66,8 +66,9 @@ test-all: build .ci/lighthouse/node_modules/.package-lock.json clients/others/ar
 race: ## Run the tests of packages that start goroutines under the race detector: short ones, or all with HAZARDD_TESTS=all (needs a C compiler)
 	.ci/race $(if $(filter all,$(HAZARDD_TESTS)),-p 3 -timeout 60m,-short)
 
-test-postgres: ## Run the tests of the store and of editing on PostgreSQL
+test-postgres: ## Run the tests of the store, of editing, and of everybody's last word on PostgreSQL
 	HAZARDD_TEST_DATABASE=postgres go test -timeout 15m ./internal/store ./internal/edit
+	HAZARDD_TEST_DATABASE=postgres go test -timeout 15m -run LastWord ./internal/tell/subscription
 
 .ci/lighthouse/node_modules/.package-lock.json: .ci/lighthouse/package.json .ci/lighthouse/package-lock.json
 	npm --prefix .ci/lighthouse ci --ignore-scripts

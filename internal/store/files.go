@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store/blob"
@@ -291,11 +294,17 @@ type Option func(*options)
 type options struct {
 	files blob.Settings
 	pages int // bytes
+	dial  pgconn.DialFunc
 }
 
 // WithPages bounds the pages that all connections to an SQLite file cache together, in bytes; 0 means
 // the usual 128 MB.
 func WithPages(bytes int) Option { return func(o *options) { o.pages = bytes } }
+
+// WithDialer connects to PostgreSQL by dial, for tests with a clock of their own.
+func WithDialer(dial func(ctx context.Context, network, address string) (net.Conn, error)) Option {
+	return func(o *options) { o.dial = dial }
+}
 
 func optionsOf(more []Option) (o options) {
 	for _, set := range more {

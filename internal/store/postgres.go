@@ -57,8 +57,8 @@ type postgres struct {
 }
 
 // openPostgres opens the database of a URL in the form of libpq. If it names several hosts, the
-// writable one is used.
-func openPostgres(ctx context.Context, name string) (p *postgres, write, read, probes *sql.DB, err error) {
+// writable one is used. dial may be nil.
+func openPostgres(ctx context.Context, name string, dial pgconn.DialFunc) (p *postgres, write, read, probes *sql.DB, err error) {
 	config, err := pgx.ParseConfig(name)
 	if err != nil {
 		return nil, nil, nil, nil, fmt.Errorf("database: %w", err) // without the password
@@ -82,10 +82,12 @@ func openPostgres(ctx context.Context, name string) (p *postgres, write, read, p
 			config.RuntimeParams[setting] = value
 		}
 	}
-	config.DialFunc = (&net.Dialer{
-		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3},
-		Control:         giveUpDeadPeers,
-	}).DialContext
+	if config.DialFunc = dial; dial == nil {
+		config.DialFunc = (&net.Dialer{
+			KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3},
+			Control:         giveUpDeadPeers,
+		}).DialContext
+	}
 	p = &postgres{config: config}
 	connector := stdlib.GetConnector(*config, stdlib.OptionAfterConnect(p.connected), stdlib.OptionResetSession(p.usable), stdlib.OptionShouldPing(broken))
 	open := func(c driver.Connector, conns int) *sql.DB {

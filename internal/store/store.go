@@ -154,7 +154,7 @@ type searchable struct {
 // A file that cannot be written is opened all the same: Unwritable says why, and reads work.
 func Open(ctx context.Context, dir, name string, more ...Option) (*Store, error) {
 	o := optionsOf(more)
-	s, err := connect(ctx, dir, name, o.pages, true)
+	s, err := connect(ctx, dir, name, o, true)
 	if err != nil {
 		return nil, err
 	}
@@ -185,9 +185,8 @@ func Open(ctx context.Context, dir, name string, more ...Option) (*Store, error)
 	return s, nil
 }
 
-// connect opens the database, whatever it holds. pages is as for WithPages; apart means that
-// keepLogShort will run.
-func connect(ctx context.Context, dir, name string, pages int, apart bool) (*Store, error) {
+// connect opens the database, whatever it holds. apart means that keepLogShort will run.
+func connect(ctx context.Context, dir, name string, o options, apart bool) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil && !strings.HasPrefix(name, "postgres") {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
@@ -200,9 +199,9 @@ func connect(ctx context.Context, dir, name string, pages int, apart bool) (*Sto
 	switch scheme, _, _ := strings.Cut(name, ":"); scheme {
 	case "", "sqlite":
 		s.database = sqlite{}
-		err = s.openSQLite(ctx, filepath.Join(dir, FileName), name, pages, apart)
+		err = s.openSQLite(ctx, filepath.Join(dir, FileName), name, o.pages, apart)
 	case "postgres", "postgresql":
-		s.database, s.write, s.read, s.probes, err = openPostgres(ctx, name)
+		s.database, s.write, s.read, s.probes, err = openPostgres(ctx, name, o.dial)
 		s.inspect = s.read
 	default:
 		err = fmt.Errorf("database: %q is neither sqlite:PATH nor postgres://HOST/NAME", RedactURL(name))

@@ -85,7 +85,7 @@ type Target struct {
 // fill with the same copy. schema is how many migrations create its tables; the store must not have
 // more. The error is a *NotEmptyError if a complete store is there.
 func OpenTarget(ctx context.Context, dir, name string, schema int, by, of string, more ...Option) (t *Target, err error) {
-	s, err := connect(ctx, dir, name, 0, false)
+	s, err := connect(ctx, dir, name, options{}, false)
 	if err != nil {
 		return nil, err
 	}

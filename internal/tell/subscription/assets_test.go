@@ -89,7 +89,7 @@ func TestMembersAreToldWhatReachesTheAssetsOfTheirOrganization(t *testing.T) {
 }
 
 func TestAssetsAreForMembersAlone(t *testing.T) {
-	b := newBed(t)
+	b := newBed(t, ground{})
 	for user, body := range map[string]string{
 		"rea": `{"where":{"assets":{"organization":"RED","within_km":5}},"channels":[{"kind":"http","to":"https://a.example/x"}]}`, // not a member
 		"ann": `{"where":{"assets":{"organization":"BLUE","within_km":5}},"channels":[{"kind":"http","to":"https://a.example/x"}]}`,

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -23,14 +25,55 @@ import (
 	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/message"
 	"github.com/hazardd/hazardd/internal/test/datadir"
+	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
 const base = "https://hazards.example"
 
+func TestMain(m *testing.M) { os.Exit(postgres.Main(m)) }
+
+// ground is what the stores of bubbles are made of: nothing for SQLite, on PostgreSQL a database that they are copies of.
+type ground struct{ database *postgres.Bubble }
+
+func newGround(t testing.TB) ground {
+	t.Helper()
+	if !postgres.Postgres() {
+		return ground{}
+	}
+	g := ground{postgres.NewBubble(t)}
+	s, err := place{t.TempDir(), g.database.URL(), g.database.Dial}.open(t)
+	if err == nil {
+		err = s.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// place returns one for a store.
+func (g ground) place(t testing.TB) place {
+	t.Helper()
+	if g.database == nil {
+		return place{datadir.Empty(t), "sqlite:?synchronous=off", nil}
+	}
+	return place{t.TempDir(), g.database.Copy(t), g.database.Dial}
+}
+
+// place is where a store is, and how it is reached.
+type place struct {
+	dir, database string
+	dial          func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+func (p place) open(t testing.TB) (*store.Store, error) {
+	return store.Open(context.WithoutCancel(t.Context()), p.dir, p.database, store.WithDialer(p.dial))
+}
+
 // bed is a store with users and an in-memory network.
 type bed struct {
-	t       testing.TB
-	dir     string
+	t testing.TB
+	place
 	store   *store.Store
 	people  map[string]auth.Role
 	members map[string][]int64 // organizations of users
@@ -41,16 +84,17 @@ type bed struct {
 // bubble runs a test in a synctest bubble.
 func bubble(t *testing.T, f func(t *testing.T, b *bed)) {
 	t.Helper()
+	g := newGround(t)
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(26*365*24*time.Hour - time.Since(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC))) // to a year in which hazards are not too old
-		f(t, newBed(t))
+		f(t, newBed(t, g))
 	})
 }
 
-func newBed(t testing.TB) *bed {
+func newBed(t testing.TB, g ground) *bed {
 	t.Helper()
-	dir := datadir.Empty(t)
-	s, err := store.Open(t.Context(), dir, "sqlite:?synchronous=off")
+	at := g.place(t)
+	s, err := at.open(t)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +103,7 @@ func newBed(t testing.TB) *bed {
 			t.Error(err)
 		}
 	})
-	b := &bed{t: t, dir: dir, store: s, net: &network{answers: map[string]func(channel.Address, message.Notice) error{}},
+	b := &bed{t: t, place: at, store: s, net: &network{answers: map[string]func(channel.Address, message.Notice) error{}},
 		people: map[string]auth.Role{"ann": auth.Editor, "root": auth.Admin, "rea": auth.Reader}, members: map[string][]int64{"ann": {7}}}
 	b.svc = b.service()
 	return b

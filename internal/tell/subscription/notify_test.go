@@ -20,6 +20,7 @@ import (
 	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/message"
 	"github.com/hazardd/hazardd/internal/test"
+	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
 func TestOneHazardIsOneConversation(t *testing.T) {
@@ -689,10 +690,14 @@ func TestADamagedAreaSilencesNobody(t *testing.T) {
 	})
 }
 
-// exec changes the file of the store beside the store, as a damaged disk does.
+// exec changes the database beside the store, as a damaged disk does.
 func (b *bed) exec(text string, args ...any) {
 	b.t.Helper()
-	d, err := sql.Open("sqlite", "file:"+filepath.Join(b.dir, store.FileName))
+	driver, name := "sqlite", "file:"+filepath.Join(b.dir, store.FileName)
+	if postgres.Postgres() {
+		driver, name = "pgx", b.database
+	}
+	d, err := sql.Open(driver, name)
 	if err == nil {
 		_, err = d.ExecContext(b.t.Context(), text, args...)
 		err = errors.Join(err, d.Close())

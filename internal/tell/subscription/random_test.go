@@ -24,7 +24,6 @@ import (
 	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/message"
 	"github.com/hazardd/hazardd/internal/test"
-	"github.com/hazardd/hazardd/internal/test/datadir"
 )
 
 // Whatever editors, subscribers, networks and machines do, once all is quiet everybody's last word is
@@ -43,8 +42,9 @@ func TestEverybodysLastWordHolds(t *testing.T) {
 		n := rapid.IntRange(0, 1000)
 		return deed{rapid.SampledFrom(deeds).Draw(rt, "deed"), n.Draw(rt, "a"), n.Draw(rt, "b"), rapid.SampledFrom([]int{0, 0, 1, 3, 20, 70}).Draw(rt, "seconds")}
 	}), 5, 40)
+	g := newGround(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		if why := lastWords(t, steps.Draw(rt, "steps")); why != "" {
+		if why := lastWords(t, g, steps.Draw(rt, "steps")); why != "" {
 			rt.Fatal(why)
 		}
 	})
@@ -52,6 +52,7 @@ func TestEverybodysLastWordHolds(t *testing.T) {
 
 // Sequences after which somebody's last word did not hold.
 func TestTheLastWordHoldsWhereItOnceDidNot(t *testing.T) {
+	g := newGround(t)
 	for name, list := range map[string][]deed{
 		// The record of the part moves to the whole, of which the reader is being told: both end for them.
 		"merged into what is being told": {{"make", 0, 0, 70}, {"network", 1, 3, 0}, {"make", 0, 0, 1}, {"merge", 1, 0, 5}, {"network", 1, 0, 70}, {"end", 0, 0, 0}},
@@ -81,7 +82,7 @@ func TestTheLastWordHoldsWhereItOnceDidNot(t *testing.T) {
 		"merged and killed while it is told": {{"network", 0, 3, 0}, {"make", 2, 0, 1}, {"make", 0, 2, 0}, {"merge", 1, 0, 0}, {"kill", 0, 0, 0}, {"network", 0, 0, 0}, {"start", 0, 0, 70}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if why := lastWords(t, list); why != "" {
+			if why := lastWords(t, g, list); why != "" {
 				t.Error(why)
 			}
 		})
@@ -89,10 +90,10 @@ func TestTheLastWordHoldsWhereItOnceDidNot(t *testing.T) {
 }
 
 // lastWords has things happen, and says who believes in the end what does not hold.
-func lastWords(t *testing.T, list []deed) (why string) {
+func lastWords(t *testing.T, g ground, list []deed) (why string) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(26*365*24*time.Hour - time.Since(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC)))
-		r := newRandom(t)
+		r := newRandom(t, g)
 		defer r.close()
 		for _, s := range list {
 			r.do(s)
@@ -119,7 +120,6 @@ var deeds = []string{"make", "make", "raise", "raise", "move", "end", "retract",
 // random is a store with an editor, two processes that tell, and subscribers who note what they hear.
 type random struct {
 	*bed
-	dir    string
 	editor *edit.Editor
 	told   []*reader
 	nodes  []*node
@@ -145,13 +145,13 @@ type node struct {
 	stop  func()
 }
 
-func newRandom(t *testing.T) *random {
-	dir := datadir.Empty(t)
-	s, err := store.Open(t.Context(), dir, "sqlite:?synchronous=off")
+func newRandom(t *testing.T, g ground) *random {
+	at := g.place(t)
+	s, err := at.open(t)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &random{dir: dir, faulty: map[string]string{}, bed: &bed{t: t, store: s, people: map[string]auth.Role{"ann": auth.Admin}},
+	r := &random{faulty: map[string]string{}, bed: &bed{t: t, place: at, store: s, people: map[string]auth.Role{"ann": auth.Admin}},
 		editor: edit.New(s, fuse.New(s, fuse.Known{}), 1, func(int64) bool { return true })}
 	r.svc = r.process(s)
 	for name, members := range map[string]string{"all": ``, "quiet": `,"time_zone":"UTC","quiet":{"from":"12:05","to":"12:20"}`, "severe": `,"severity_min":"WARNING"`} {
@@ -181,7 +181,7 @@ func (r *random) process(s *store.Store) *Service {
 }
 
 func (r *random) start(i int) {
-	s, err := store.Open(context.WithoutCancel(r.t.Context()), r.dir, "sqlite:?synchronous=off")
+	s, err := r.place.open(r.t)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -55,7 +55,11 @@ func (s *Server) Promote(ctx context.Context) error {
 
 // Exec runs a statement in the database postgres.
 func (s *Server) Exec(statement string, args ...any) error {
-	d, err := sql.Open("pgx", s.URL("postgres"))
+	return s.execIn("postgres", statement, args...)
+}
+
+func (s *Server) execIn(database, statement string, args ...any) error {
+	d, err := sql.Open("pgx", s.URL(database))
 	if err != nil {
 		return err
 	}
