@@ -126,7 +126,7 @@ func TestTheProgramsAreThoseThatTheTestsInstall(t *testing.T) {
 	for _, file := range []string{"go.mod", "web/package.json", "clients/others/package.json", "clients/others/arcgis/package.json", "clients/others/inspector/package.json", "clients/others/nodered/package.json", ".ci/description/package.json", ".ci/description/go.mod", ".ci/generated/go.mod"} {
 		pinned.WriteString(read(t, file))
 	}
-	rows := regexp.MustCompile("(?m)^\\| ([^|]+) \\| ([^|]+) \\| [^|]+ \\| [^|]+ \\| `(?:Test|\\.ci/)[^|]+ \\|$").FindAllStringSubmatch(read(t, "docs/integrate.md"), -1)
+	rows := regexp.MustCompile("(?m)^\\| ([^|]+) \\| ([^|]+) \\| [^|]+ \\| [^|]+ \\| `(?:Test|\\.ci/)[^|]+ \\|$").FindAllStringSubmatch(read(t, "docs/decisions/programs.md"), -1)
 	for _, row := range rows {
 		if !strings.HasSuffix(row[2], "(Debian 12)") && !regexp.MustCompile(`["v]`+regexp.QuoteMeta(row[2])+`\b`).MatchString(pinned.String()) {
 			t.Errorf("%s %s is pinned nowhere", row[1], row[2])

@@ -230,7 +230,7 @@ func endsTable(all []source.Source) string {
 func listsTable(t *testing.T, all []source.Source) string {
 	t.Helper()
 	b := &strings.Builder{}
-	fmt.Fprintln(b, "| name | listed is in force | absent is over | lists | silence | identity | no end | evidence |\n|---|---|---|---|---|---|---|---|")
+	fmt.Fprintln(b, "| name | listed is in force | absent is over | lists | silence | identity | no end |\n|---|---|---|---|---|---|---|")
 	for _, s := range all {
 		l := s.Lists
 		if l.Identity == "" || l.NoEnd == "" || l.Cite == "" {
@@ -240,7 +240,7 @@ func listsTable(t *testing.T, all []source.Source) string {
 		if l.InForce == source.Yes || l.Complete == source.Yes {
 			confirm, silence = strconv.Itoa(l.Confirmations()), span(l.Patience())
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s | %s | %s |\n", s.Name, l.InForce, l.Complete, confirm, silence, l.Identity, l.NoEnd, l.Cite)
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", s.Name, l.InForce, l.Complete, confirm, silence, l.Identity, l.NoEnd)
 	}
 	return b.String()
 }
@@ -254,7 +254,7 @@ func practicesTable() string {
 		}
 	}
 	b := &strings.Builder{}
-	fmt.Fprintln(b, "| sender | on by default | listed is in force | absent is over | cut at | identity | `expires` | not after `sent` | taken back by | languages | evidence |\n|---|---|---|---|---|---|---|---|---|---|---|")
+	fmt.Fprintln(b, "| sender | on by default | listed is in force | absent is over | cut at | identity | `expires` | not after `sent` | taken back by | languages |\n|---|---|---|---|---|---|---|---|---|---|")
 	for _, p := range official.Practices() {
 		var on string
 		if all := feeds[p.Name]; len(all) > 40 { // the rest of one bucket
@@ -262,8 +262,8 @@ func practicesTable() string {
 		} else if len(all) > 0 {
 			on = "`" + strings.Join(all, "`, `") + "`"
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", p.Name, on, p.Lists.InForce, p.Lists.Complete, strings.TrimPrefix(strconv.Itoa(p.Lists.Cut), "0"),
-			p.Identity, cmp.Or(p.Expires, "unknown"), cmp.Or(p.Early, "unknown"), p.Cancels, p.Languages, p.Lists.Cite)
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", p.Name, on, p.Lists.InForce, p.Lists.Complete, strings.TrimPrefix(strconv.Itoa(p.Lists.Cut), "0"),
+			p.Identity, cmp.Or(p.Expires, "unknown"), cmp.Or(p.Early, "unknown"), p.Cancels, p.Languages)
 	}
 	return b.String()
 }
@@ -326,7 +326,7 @@ func typesTable(t *testing.T, all []source.Source) string {
 
 func coverageTable(all []source.Source) string {
 	b := &strings.Builder{}
-	fmt.Fprintln(b, "| name | role | types | places | from | says |\n|---|---|---|---|---|---|")
+	fmt.Fprintln(b, "| name | role | types | places | from |\n|---|---|---|---|---|")
 	for _, s := range all {
 		for _, c := range s.Covered() {
 			var types, places []string
@@ -348,7 +348,7 @@ func coverageTable(all []source.Source) string {
 			if c.Sea > 0 {
 				where += fmt.Sprintf(", to %.0f km off the coast", c.Sea)
 			}
-			fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", s.Name, c.Role, cmp.Or(strings.Join(types, ", "), "not stated"), cmp.Or(where, "not known"), c.From, c.Cite)
+			fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", s.Name, c.Role, cmp.Or(strings.Join(types, ", "), "not stated"), cmp.Or(where, "not known"), c.From)
 		}
 	}
 	return b.String()

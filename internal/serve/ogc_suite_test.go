@@ -186,10 +186,10 @@ func ogcClasses() []struct {
 	}
 }
 
-// The table in docs/integrate.md says how many abstract tests of each class passed.
+// The table in docs/decisions/programs.md says how many abstract tests of each class passed.
 func TestAbstractTestSuites(t *testing.T) {
 	s := scenery(t)
-	doc, err := os.ReadFile("../../docs/integrate.md")
+	doc, err := os.ReadFile("../../docs/decisions/programs.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestAbstractTestSuites(t *testing.T) {
 			one.conforms(class.name)
 		})
 		if row := fmt.Sprintf("| `%s` | %d of %d |", class.name, passed, len(class.tests)); !strings.Contains(string(doc), row) {
-			t.Errorf("docs/integrate.md lacks the row %s", row)
+			t.Errorf("docs/decisions/programs.md lacks the row %s", row)
 		}
 	}
 }
