@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -26,6 +27,8 @@ type damage struct {
 	err     error
 	again   func(context.Context) error // reads the record again
 	account bool                        // a row of users; these are read again together
+	met     time.Time                   // when a reader last met it
+	kept    time.Duration               // how long it counts after that, whatever again returns
 }
 
 // Found returns what is damaged, by name, as far as readers have met it.
@@ -45,7 +48,7 @@ func (x *Quarantine) Recheck(ctx context.Context) {
 	found := maps.Clone(x.found)
 	x.mu.Unlock()
 	for name, d := range found {
-		if err := d.again(ctx); err == nil {
+		if time.Since(d.met) >= d.kept && d.again(ctx) == nil {
 			x.mu.Lock()
 			delete(x.found, name)
 			x.mu.Unlock()
@@ -53,10 +56,13 @@ func (x *Quarantine) Recheck(ctx context.Context) {
 	}
 }
 
+// toldAgain is longer than it takes until a change that could not be told is tried again.
+const toldAgain = 5 * time.Minute
+
 // Telling reports whether err means that something damaged is in the way of telling about a change,
-// and remembers it.
+// and remembers it as long as those who tell meet it.
 func (x *Quarantine) Telling(n int64, err error) bool {
-	return x.skip(fmt.Sprintf("what change %d needs", n), err, func(context.Context) error { return nil })
+	return x.skipFor(fmt.Sprintf("what change %d needs", n), err, func(context.Context) error { return nil }, toldAgain)
 }
 
 // change does the same for a change of the log.
@@ -82,7 +88,7 @@ func (x *Quarantine) accounts(damaged []string) {
 	maps.DeleteFunc(x.found, func(_ string, d damage) bool { return d.account })
 	for _, what := range damaged {
 		err := &DamagedError{what}
-		x.found[what] = damage{err, func(context.Context) error { return err }, true}
+		x.found[what] = damage{err: err, again: func(context.Context) error { return err }, account: true}
 	}
 }
 
@@ -94,14 +100,14 @@ func (x *Quarantine) Watch(what string, check func() error) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.found[what] = damage{err, func(context.Context) error { return check() }, false}
+	x.found[what] = damage{err: err, again: func(context.Context) error { return check() }}
 }
 
 // note remembers damage until forget.
 func (x *Quarantine) note(what string, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.found[what] = damage{err, func(context.Context) error { return err }, false}
+	x.found[what] = damage{err: err, again: func(context.Context) error { return err }}
 }
 
 func (x *Quarantine) forget(what string) {
@@ -111,14 +117,21 @@ func (x *Quarantine) forget(what string) {
 }
 
 func (x *Quarantine) skip(name string, err error, again func(context.Context) error) bool {
+	return x.skipFor(name, err, again, 0)
+}
+
+func (x *Quarantine) skipFor(name string, err error, again func(context.Context) error, kept time.Duration) bool {
 	if !Broken(err) && !errors.Is(err, errPage) {
 		return false
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if _, known := x.found[name]; !known {
-		x.found[name] = damage{err, again, false}
+	d, known := x.found[name]
+	if !known {
+		d = damage{err: err, again: again, kept: kept}
 	}
+	d.met = time.Now()
+	x.found[name] = d
 	return true
 }
 

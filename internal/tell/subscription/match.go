@@ -121,7 +121,7 @@ func (q *queue) Refresh(ctx context.Context) (from int64, any bool, err error) {
 func (q *queue) wake(ctx context.Context, name string) {
 	l := q.lanes[name]
 	if l == nil {
-		s := &sender{Service: q.Service, name: name, lease: q.lease, bursts: map[burstKey]burst{}}
+		s := &sender{Service: q.Service, name: name, lease: q.lease, bursts: map[burstKey]burst{}, failing: map[store.Mailbox]string{}}
 		l = tell.StartLane(ctx, s, parallel, &backoff, q.Now)
 		q.lanes[name] = l
 	}

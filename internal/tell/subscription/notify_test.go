@@ -1,9 +1,11 @@
 package subscription
 
 import (
+	"bytes"
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"path/filepath"
 	"slices"
@@ -737,12 +739,45 @@ func TestANoticeOfADamagedHazardHoldsUpNoOther(t *testing.T) {
 				defer b.run(b.svc)()
 				settle(c.until + 3*time.Minute)
 				b.want(address, "first")
+				want := fmt.Sprintf("what change %d needs", bad.Version)
+				for i := range 10 { // each minute what is mended is forgotten
+					b.store.Quarantine.Recheck(t.Context())
+					if found := b.store.Quarantine.Found(); found[want] == nil {
+						t.Fatalf("after %d minutes it is not known as damaged any more: %v", i, found)
+					}
+					settle(time.Minute)
+				}
 				b.exec(`UPDATE changes SET body = replace(body, 'Bostom', 'Boston') WHERE hazard_id = $1`, bad.ID)
-				settle(3 * time.Minute)
+				settle(10 * time.Minute)
 				b.want(address, "first", "first")
+				if b.store.Quarantine.Recheck(t.Context()); len(b.store.Quarantine.Found()) > 0 {
+					t.Errorf("mended, and still damaged: %v", b.store.Quarantine.Found())
+				}
 			})
 		})
 	}
+}
+
+// A message that cannot be made is tried again every two minutes, and logged once for each outage.
+func TestAMessageThatCannotBeMadeIsLoggedOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		const address = "https://a.example/x"
+		b.subscribe("ann", boston("a.example"))
+		var log bytes.Buffer
+		b.svc.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		defer b.run(b.svc)()
+		for outage := range 2 {
+			b.exec(`UPDATE subscriptions SET sealed = '-' || sealed`)
+			b.flood()
+			settle(30 * time.Minute)
+			if n := strings.Count(log.String(), "cannot be made"); n != outage+1 {
+				t.Errorf("logged %d times after %d outages:\n%s", n, outage+1, &log)
+			}
+			b.exec(`UPDATE subscriptions SET sealed = substr(sealed, 2)`)
+			settle(10 * time.Minute)
+		}
+		b.want(address, "first", "first")
+	})
 }
 
 // Of a message that may have arrived and cannot be read any more, nothing is recorded as told.

@@ -44,6 +44,8 @@ type sender struct {
 	lease  tell.Lease
 	bursts map[burstKey]burst
 	swept  time.Time // of bursts
+	// failing are the mailboxes whose messages cannot be made, and why: each reason is logged once.
+	failing map[store.Mailbox]string
 }
 
 // burstKey is what the limit of a storm counts together: an address of a person in all its
@@ -143,10 +145,14 @@ func (s *sender) prepare(ctx context.Context, now time.Time, limit int, busy map
 			if ctx.Err() != nil {
 				return nil, false, err
 			}
-			s.Logger.Error("a message to a subscriber cannot be made", "subscription", box.Subscription, "error", err)
+			if s.failing[box] != err.Error() {
+				s.failing[box] = err.Error()
+				s.Logger.Error("a message to a subscriber cannot be made; it is tried again until it can", "subscription", box.Subscription, "error", err)
+			}
 			decided.Postponed[box] = hazard.At(now.Add(unreadable)) // it must not block the others
 			continue
 		}
+		delete(s.failing, box)
 		decided.Updates, decided.Told = append(decided.Updates, p.updates...), append(decided.Told, p.told...)
 		if p.postponed > 0 {
 			decided.Postponed[box] = p.postponed
