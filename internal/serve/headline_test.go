@@ -1,7 +1,11 @@
 package serve_test
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -66,6 +70,104 @@ func TestTheSummaryListsTheMostImportantFirst(t *testing.T) {
 	}
 	if a := s.do("reader", http.MethodGet, "/hazards/active/summary?f=csv", nil); a.Status != http.StatusBadRequest {
 		t.Errorf("as a table: %d", a.Status)
+	}
+}
+
+func TestWhatHasChangedInTheSummaryMakesTheListAsItIs(t *testing.T) {
+	s := start(t)
+	const path = "/hazards/active/summary"
+	type summary = map[string]any
+	number := func(h summary) int64 { return int64(h["hazard_ID"].(float64)) }
+	whole := func() (list []summary, tag string) {
+		t.Helper()
+		a := s.do("reader", http.MethodGet, path, nil)
+		a.JSON(t, &list)
+		return list, a.Header.Get("ETag")
+	}
+	// since brings a list up to date, and returns its next tag and how much was told; -1: all of it.
+	since := func(list []summary, tag string) ([]summary, string, int) {
+		t.Helper()
+		a := s.do("reader", http.MethodGet, path+"?since="+url.QueryEscape(tag), nil)
+		if a.Status == http.StatusSeeOther {
+			if a.Header.Get("Location") != "summary" || len(a.Body) > 0 {
+				t.Errorf("to the whole list: %q %s", a.Header.Get("Location"), a.Body)
+			}
+			list, tag = whole()
+			return list, tag, -1
+		}
+		var d struct {
+			Tag     string
+			Total   int
+			Gone    []int64
+			Changed []struct {
+				Index  int
+				Hazard summary
+			}
+		}
+		a.JSON(t, &d)
+		out := slices.Clone(d.Gone)
+		for _, c := range d.Changed {
+			out = append(out, number(c.Hazard))
+		}
+		list = slices.DeleteFunc(slices.Clone(list), func(h summary) bool { return slices.Contains(out, number(h)) })
+		for _, c := range d.Changed {
+			list = slices.Insert(list, c.Index, c.Hazard)
+		}
+		if len(list) != d.Total {
+			t.Errorf("%d hazards, want %d", len(list), d.Total)
+		}
+		return list, d.Tag, len(d.Gone) + len(d.Changed)
+	}
+	var all []item
+	for n := range 12 {
+		all = append(all, s.hazard("red", "hazard_Name", fmt.Sprint("Fire ", n), "severity_ID", []string{"INFORMATION", "WATCH", "WARNING"}[n%3]))
+	}
+	first, firstTag := whole()
+	list, tag := first, firstTag
+	for i, step := range []struct {
+		told int
+		do   func()
+	}{
+		{0, func() {}},
+		{1, func() { s.hazard("red", "hazard_Name", "New", "severity_ID", "WARNING", "type_ID", "TSUNAMI") }},
+		{1, func() {
+			s.do("red", http.MethodPatch, "/hazards/"+all[0].UUID, map[string]string{"severity_ID": "WARNING"})
+		}},
+		{1, func() { s.do("red", http.MethodPatch, "/hazards/"+all[1].UUID, map[string]string{"status": "E"}) }},
+		{1, func() {
+			s.do("red", http.MethodPatch, "/hazards/"+all[2].UUID, map[string]string{"hazard_Name": "Renamed"})
+		}},
+		{-1, func() {
+			for _, h := range all[3:] {
+				s.do("red", http.MethodPatch, "/hazards/"+h.UUID, map[string]string{"hazard_Name": h.Name + " again"})
+			}
+			for n := range 6 {
+				s.hazard("red", "hazard_Name", fmt.Sprint("More ", n))
+			}
+		}},
+	} {
+		step.do()
+		now, _ := whole()
+		var told int
+		if list, tag, told = since(list, tag); told != step.told || !reflect.DeepEqual(list, now) {
+			t.Errorf("step %d: told %d, want %d\n%v\nwant\n%v", i, told, step.told, list, now)
+		}
+		if i == 4 {
+			if old, _, told := since(first, firstTag); told != 4 || !reflect.DeepEqual(old, now) {
+				t.Errorf("from the first list on: told %d\n%v\nwant\n%v", told, old, now)
+			}
+		}
+	}
+	if _, _, told := since(nil, `"of-another-server-gzip"`); told != -1 {
+		t.Errorf("of a list that is not known: %d", told)
+	}
+	if a := s.do("reader", http.MethodGet, path+"?lang=fr&since=x", nil); a.Header.Get("Location") != "summary?lang=fr" {
+		t.Errorf("in French: %d %q", a.Status, a.Header.Get("Location"))
+	}
+	for _, bad := range []string{"?since=a&since=b", "?since=a&type=FLOOD"} {
+		if a := s.do("reader", http.MethodGet, path+bad, nil); a.Status != http.StatusBadRequest {
+			t.Errorf("%s: %d", bad, a.Status)
+		}
 	}
 }
 

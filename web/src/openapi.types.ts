@@ -678,6 +678,9 @@ export interface paths {
          * The active hazards in short
          * @description The active hazards without their descriptions, the most important first: what a list for people shows. The headline is in the best of the languages that the service
          *     has words in, the name in the best of its authority's. An absent `limit` means all.
+         *
+         *     With `since`, and without filters, what has changed since an earlier answer with all, as a SummaryDifference: take from the earlier list what is `gone` and what is `changed`, then put each
+         *     of `changed` in at its `index`, in order. Where that is not known any more, or is a large part of the list, 303 leads to the whole list.
          */
         readonly get: operations["listActiveSummary"];
         readonly put?: never;
@@ -6194,6 +6197,20 @@ export interface components {
             /** @description Who live in the area. null: not known. */
             readonly people: number | null;
         };
+        readonly SummaryDifference: {
+            /** @description Of the list as it is now. */
+            readonly tag: string;
+            /** @description How many hazards are in the list now. */
+            readonly total: number;
+            /** @description The numbers of the hazards that are no longer in it. */
+            readonly gone: readonly number[];
+            /** @description What is new, different or elsewhere in the order, by index. */
+            readonly changed: readonly {
+                /** @description Where it is in the list, from 0. */
+                readonly index: number;
+                readonly hazard: components["schemas"]["Summary"];
+            }[];
+        };
         readonly Here: {
             readonly place: {
                 /** @description Empty: a position was given. */
@@ -10612,6 +10629,8 @@ export interface operations {
     readonly listActiveSummary: {
         readonly parameters: {
             readonly query?: {
+                /** @description The `ETag` of the earlier answer, or the `tag` of a difference; not with filters. */
+                readonly since?: string;
                 /**
                  * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
                  *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
@@ -10648,9 +10667,10 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": readonly components["schemas"]["Summary"][];
+                    readonly "application/json": readonly components["schemas"]["Summary"][] | components["schemas"]["SummaryDifference"];
                 };
             };
+            readonly 303: components["responses"]["SeeOther"];
             readonly 304: components["responses"]["NotModified"];
             readonly 400: components["responses"]["BadRequest"];
             readonly 403: components["responses"]["InvalidToken"];

@@ -38,9 +38,10 @@ type Body struct {
 	// Plain means that it is sent as it is: it is compressed in itself, or would be sent late.
 	Plain bool
 	// Header is the rest of the header of an answer that is kept.
-	Header http.Header
-	forms  [encodings]form
-	etags  [encodings][]string // ready to be a header's value
+	Header  http.Header
+	entries []entry // of Lists.Entries
+	forms   [encodings]form
+	etags   [encodings][]string // ready to be a header's value
 }
 
 type form struct {

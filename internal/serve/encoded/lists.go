@@ -1,6 +1,8 @@
 package encoded
 
 import (
+	"fmt"
+	"hash/maphash"
 	"io"
 	"iter"
 	"slices"
@@ -23,6 +25,8 @@ type Lists struct {
 	shared  int64
 	present atomic.Pointer[generation]
 	mu      sync.Mutex // guards replacing present
+
+	editions editions
 }
 
 // NewLists returns Lists for a service with the public address base, without a trailing slash. It keeps
@@ -155,6 +159,55 @@ func (l *Lists) Form(v *view.View, form string, f view.Filter, orgs []int64, wis
 		}
 		return NewBody(text.Bytes(), k.audience != ""), nil
 	})
+}
+
+// Entries returns a list as a JSON array of what encode adds: entries with a number of their own, in
+// an order of their own. form is what the entries depend on besides the hazards, and day what changes
+// with time alone. With since, the tag of an earlier text of the list, it is what has changed since as a JSON object:
+// the tag of the list as it is, the total of its entries, the numbers that are gone, and what is new
+// or different, each with its index. It is nil if since is not known any more, or if the whole list costs little more.
+// The error is as Form's.
+func (l *Lists) Entries(v *view.View, form, day string, f view.Filter, orgs []int64, wish lang.Wish, since string, encode func(add func(id int64, entry []byte) error, list iter.Seq2[*hazard.Hazard, int]) error) (*Body, error) {
+	g := l.of(v)
+	k := key{form: form, filter: f, audience: v.Audience(orgs), names: v.Names(), languages: fmt.Sprint(wish.Tags())}
+	edition := k
+	k.form, k.languages = form+day, ""
+	k = g.key(k, &wish)
+	body, err := g.bodies.get(k, func() (*Body, error) {
+		text := buffer{most: int(l.shared / 3)}
+		_, _ = text.Write([]byte{'['})
+		var entries []entry
+		err := encode(func(id int64, one []byte) error {
+			if len(entries) > 0 {
+				_, _ = text.Write([]byte{','}) // the next one fails if this does
+			}
+			_, err := text.Write(one)
+			entries = append(entries, entry{id: id, from: text.Len() - len(one), to: text.Len(), sum: maphash.Bytes(seed, one)})
+			return err
+		}, wish.Reader().All(v.Hazards(f, orgs)))
+		if err != nil {
+			return nil, err
+		}
+		if _, err := text.Write([]byte{']'}); err != nil {
+			return nil, err
+		}
+		body := NewBody(text.Bytes(), k.audience != "")
+		body.entries = entries
+		return body, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	since = plain(since)
+	d := l.editions.next(edition, body, since)
+	if since == "" {
+		return body, nil
+	}
+	if d == nil {
+		return nil, nil
+	}
+	k.form = fmt.Sprintf("%s since %s", k.form, since)
+	return g.bodies.get(k, func() (*Body, error) { return NewBody(d.text(body), k.audience != ""), nil })
 }
 
 // Languages returns the languages of wish in which some hazard of the view has texts, in the

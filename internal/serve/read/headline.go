@@ -3,7 +3,6 @@ package read
 import (
 	"context"
 	"errors"
-	"io"
 	"iter"
 	"net/http"
 	"slices"
@@ -111,9 +110,12 @@ func (a *Lists) summary(w http.ResponseWriter, r *http.Request, who *auth.Caller
 	now := a.Now()
 	v := a.Live.View(now)
 	for name := range values {
-		if name != route.LangParameter {
+		if name != route.LangParameter && name != "since" {
 			return a.summaryOfSearch(w, r, who, v, now)
 		}
+	}
+	if n := len(values["since"]); n > 1 {
+		return route.Repeated("since", n)
 	}
 	wish, err := a.Wish(r, values)
 	if err != nil {
@@ -121,15 +123,26 @@ func (a *Lists) summary(w http.ResponseWriter, r *http.Request, who *auth.Caller
 	}
 	language := words.Best(wish.Tags()...)
 	// A summary does not depend on the caller.
-	body, err := a.lists.Form(v, "summary"+saidFor(language, now), view.Filter{}, nil, wish, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
+	body, err := a.lists.Entries(v, "summary "+language.ID, saidFor(language, now), view.Filter{}, nil, wish, values.Get("since"), func(add func(int64, []byte) error, list iter.Seq2[*hazard.Hazard, int]) error {
 		// The first request may be canceled while others still wait for the body.
-		return a.writeSummaries(context.WithoutCancel(r.Context()), out, ranked(list), language, now)
+		return a.eachSummary(context.WithoutCancel(r.Context()), ranked(list), language, now, add)
 	})
 	if errors.Is(err, encoded.ErrLarge) {
 		return &route.Problem{Status: http.StatusServiceUnavailable, Detail: "there are too many hazards for one list: ask for a part of them, by a filter or limit"}
 	}
 	if err != nil {
 		return err
+	}
+	if body == nil { // the whole list, which a browser keeps at its own address
+		values.Del("since")
+		whole := "summary"
+		if len(values) > 0 {
+			whole += "?" + values.Encode()
+		}
+		w.Header().Set("Location", whole)
+		w.Header()["Cache-Control"] = route.NoStore
+		w.WriteHeader(http.StatusSeeOther)
+		return nil
 	}
 	route.SetLanguages(w, []string{language.ID})
 	return a.answerShared(w, r, who, v, body, now)
@@ -167,8 +180,15 @@ func (a *Lists) summaryOfSearch(w http.ResponseWriter, r *http.Request, who *aut
 		for i, h := range found.Hazards {
 			found.Hazards[i] = reader.Of(h)
 		}
-		var out buffered
-		if err := a.writeSummaries(r.Context(), &out, found.Hazards, language, moment); err != nil {
+		out := []byte{'['}
+		err := a.eachSummary(r.Context(), found.Hazards, language, moment, func(_ int64, summary []byte) error {
+			if len(out) > 1 {
+				out = append(out, ',')
+			}
+			out = append(out, summary...)
+			return nil
+		})
+		if err != nil {
 			return err
 		}
 		a.SetPlace(r.Context(), w, &q)
@@ -179,20 +199,12 @@ func (a *Lists) summaryOfSearch(w http.ResponseWriter, r *http.Request, who *aut
 			next.Set("cursor", found.Cursor)
 			a.LinkNext(w, r, next)
 		}
-		return route.Answer(w, r, encoded.NewBody(out, false))
+		return route.Answer(w, r, encoded.NewBody(append(out, ']'), false))
 	})
 }
 
-// buffered collects what is written.
-type buffered []byte
-
-func (b *buffered) Write(p []byte) (int, error) {
-	*b = append(*b, p...)
-	return len(p), nil
-}
-
-func (a *Lists) writeSummaries(ctx context.Context, out io.Writer, list []*hazard.Hazard, language *words.Language, at hazard.Instant) error {
-	between := "["
+// eachSummary adds the summary of each hazard.
+func (a *Lists) eachSummary(ctx context.Context, list []*hazard.Hazard, language *words.Language, at hazard.Instant, add func(id int64, summary []byte) error) error {
 	for _, h := range list {
 		s, err := a.SummaryOf(ctx, h, language, at)
 		if err != nil {
@@ -202,18 +214,11 @@ func (a *Lists) writeSummaries(ctx context.Context, out io.Writer, list []*hazar
 		if err != nil {
 			return err
 		}
-		if _, err := out.Write(append([]byte(between), text...)); err != nil {
+		if err := add(h.ID, text); err != nil {
 			return err
 		}
-		between = ","
 	}
-	if between == "[" {
-		between = "[]"
-	} else {
-		between = "]"
-	}
-	_, err := io.WriteString(out, between)
-	return err
+	return nil
 }
 
 // ranked returns hazards in the order of importance.
