@@ -72,6 +72,8 @@ export interface Options {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds until the response headers must arrive; 0 means no limit. */
   readonly timeout?: number;
+  /** Of the browser's cache: what it holds, however old, before the server is asked. */
+  readonly cache?: "force-cache";
   /** Statuses beside 2xx that are no error. */
   readonly allow?: readonly number[];
 }
@@ -329,11 +331,11 @@ export class Api {
         method: o.method ?? "GET",
         headers,
         signal,
-        cache: this.#login || !this.open ? "no-store" : "default",
+        cache: this.#login || !this.open ? "no-store" : (o.cache ?? "default"),
         credentials: "same-origin",
         ...(body === undefined ? {} : { body }),
       });
-      this.#clock(answer, asked);
+      if (!o.cache) this.#clock(answer, asked);
       return answer;
     } catch (error) {
       if (o.signal?.aborted) throw error;

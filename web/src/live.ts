@@ -5,7 +5,7 @@
 // list, which is cheap for the server (304). While the stream is open, a HEAD request every few
 // seconds checks that the server responds and how fresh its sources are. Failures are shown at once
 // and retried until they end, with delays that grow to some seconds and differ between pages.
-import { LoggedOutError, LostError, Problem, type Api } from "./api";
+import { LoggedOutError, LostError, Problem, type Api, type Options } from "./api";
 import { EventParser } from "./events";
 import { freshness, type Freshness } from "./freshness";
 import type { Change, Hazard } from "./model";
@@ -26,12 +26,26 @@ export interface Sink {
 /** Where the list of hazards is, and how it is read. */
 export interface Feed {
   readonly path: string;
-  /** The hazards of an answer. */
-  read(json: unknown): readonly Hazard[];
+  /** The header of the answer, and the hazards; undefined: nothing has changed. `anew` wants them in any case. */
+  read(options: Options, anew: boolean): Promise<readonly [Headers, (readonly Hazard[])?]>;
 }
 
+export const WHOLE = "/hazards/active";
+
 /** Whole records. */
-export const whole: Feed = { path: "/hazards/active", read: (json) => json as readonly Hazard[] };
+export function whole(api: Api): Feed {
+  let tag: string | undefined;
+  return {
+    path: WHOLE,
+    async read(options, anew) {
+      const answer = await api.request(WHOLE, { ...options, headers: tag && !anew ? { "If-None-Match": tag } : {}, allow: [304] });
+      if (answer.status === 304) return [answer.headers];
+      const list = (await answer.json()) as readonly Hazard[];
+      tag = answer.headers.get("ETag") ?? undefined;
+      return [answer.headers, list];
+    },
+  };
+}
 
 /** What differs between a browser and a test. */
 export interface Surroundings {
@@ -59,25 +73,22 @@ export function pauseAfter(failures: number, random: number, pause = PAUSES[Math
   return pause * (1 - JITTER + 2 * JITTER * random);
 }
 
-export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: Surroundings, feed: Feed = whole): Promise<void> {
-  let tag: string | undefined;
+export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: Surroundings, feed = whole(api)): Promise<void> {
   let after: number | undefined; // the change that we are as of
   let streams = true;
   let polls = 0; // until the stream is asked for again
   let failures = 0;
 
   async function list(): Promise<void> {
-    const answer = await api.request(feed.path, { headers: tag ? { "If-None-Match": tag } : {}, allow: [304], signal, timeout: ANSWER });
-    const fresh = freshness(answer.headers);
-    if (answer.status === 304) return sink.heard(fresh);
-    const hazards = feed.read(await answer.json());
+    const [headers, hazards] = await feed.read({ signal, timeout: ANSWER }, after === undefined);
+    const fresh = freshness(headers);
+    if (!hazards) return sink.heard(fresh);
     if (after !== undefined && fresh.change !== undefined && fresh.change < after) {
       // The stream was faster, or a cache, or another node, is behind. Or the store was set back: a stream would say so.
       if (streams || !(await isVoid(after))) return sink.heard(fresh);
       sink.reset();
       after = undefined;
     }
-    tag = answer.headers.get("ETag") ?? undefined;
     after = fresh.change ?? after;
     sink.all(hazards, fresh);
   }
@@ -116,7 +127,7 @@ export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: 
         sink.heard();
         for (const event of parser.push(value)) {
           if (event.event === "reset") {
-            after = tag = undefined;
+            after = undefined;
             sink.reset();
             return true;
           }

@@ -6,7 +6,7 @@ import { again } from "./again";
 import { Api } from "./api";
 import { saves } from "./begin";
 import { trust } from "./freshness";
-import { browser, follow, whole } from "./live";
+import { browser, follow, WHOLE } from "./live";
 import { Areas } from "./map/areas";
 import { canKeep, forgetView, keepView, keptView, renewWorker, type Kept } from "./offline";
 import { mendElements } from "./mend";
@@ -119,7 +119,7 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
       }),
       effect(() => {
         const wanted = words.value;
-        if (!wanted || page.feed().path === whole.path) return;
+        if (!wanted || page.feed().path === WHOLE) return;
         const asking = new AbortController();
         const timer = setTimeout(() => void store.search(wanted, asking.signal), 300);
         return () => {

@@ -1,15 +1,14 @@
 // What matters of each hazard in short: its headline, its importance. For readers the list of summaries is the list of hazards; the most important come
 // before it, so that the first rows are there soon. After changes those of the hazards that changed are read again.
 import { signal } from "@preact/signals";
-import { LoggedOutError, type Api } from "./api";
+import { LoggedOutError, Problem, type Api, type Options, type Schemas } from "./api";
 import { rowsAddress } from "./begin";
 import type { Hazards } from "./diff";
 import type { Filter } from "./filter";
 import type { Hazard, Summary } from "./model";
 
-/** Summaries of one request by number; of more all are read. */
-const AT_ONCE = 150;
-/** Milliseconds between two readings: of some, and of all. */
+export const SUMMARIES = "/hazards/active/summary";
+/** Milliseconds between two readings: of what has changed, and of all. */
 const PAUSE = 5_000;
 const PAUSE_ALL = 60_000;
 
@@ -20,16 +19,49 @@ export class Summaries {
   readonly first = signal<readonly Summary[] | undefined>(undefined);
   readonly #all = signal<ReadonlyMap<number, Summary>>(new Map());
   #hazards: Hazards = new Map();
+  #list: readonly Summary[] = [];
   #tag: string | undefined;
   #read = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly api: Pick<Api, "request">) {}
+  constructor(private readonly api: Pick<Api, "request" | "open" | "user">) {}
 
   /** The summary of a hazard as it is; undefined: not read yet. */
   of(h: Hazard): Summary | undefined {
     const s = this.#all.value.get(h.hazard_ID);
     return s && isOf(s, h) ? s : undefined;
+  }
+
+  /**
+   * Reads the list, or what has changed of it: the answer's header, the list, which is the same one if nothing has, and whether all of it came again. The first
+   * time it goes on from the list that the browser has kept, if it may keep any: that one is old, and is shown to nobody.
+   */
+  async read(options: Options): Promise<readonly [Headers, readonly Summary[], boolean]> {
+    if (!this.#tag && this.api.open && !this.api.user) await this.#take(await this.api.request(SUMMARIES, { ...options, cache: "force-cache" }), []);
+    const [tag, before] = [this.#tag, this.#list];
+    try {
+      const answer = await this.api.request(tag ? `${SUMMARIES}?since=${encodeURIComponent(tag)}` : SUMMARIES, options);
+      return [answer.headers, ...(await this.#take(answer, before))];
+    } catch (error) {
+      if (error instanceof Problem) this.#tag = undefined;
+      throw error;
+    }
+  }
+
+  async #take(answer: Response, before: readonly Summary[]): Promise<[readonly Summary[], boolean]> {
+    const said = (await answer.json()) as readonly Summary[] | Schemas["SummaryDifference"];
+    let list = before;
+    if (!("tag" in said)) list = said;
+    else if (said.gone.length + said.changed.length > 0) {
+      const out = new Set([...said.gone, ...said.changed.map((c) => c.hazard.hazard_ID)]);
+      const all = before.filter((s) => !out.has(s.hazard_ID));
+      for (const { index, hazard } of said.changed) all.splice(index, 0, hazard);
+      if (all.length !== said.total) throw new Problem(0, "the list is not whole");
+      list = all;
+    }
+    this.#tag = "tag" in said ? said.tag : (answer.headers.get("ETag") ?? undefined);
+    this.#list = list;
+    return [list, list === said && before.length > 0];
   }
 
   /** Takes over the whole list. */
@@ -40,6 +72,7 @@ export class Summaries {
   /** Forgets all: texts are in another language now. */
   forget(): void {
     this.#tag = undefined;
+    this.#list = [];
     this.take([]);
   }
 
@@ -70,25 +103,15 @@ export class Summaries {
     return setTimeout(() => void this.#readMissing(), wait);
   }
 
-  /** Reads the summaries that are missing; if those are many, all, but not that often. */
+  /** Reads what has changed, if summaries are missing. */
   async #readMissing(): Promise<void> {
     this.#timer = undefined;
-    const ids = [...this.#hazards.values()].filter((h) => !this.of(h)).map((h) => h.hazard_ID);
-    if (ids.length === 0) return;
-    const all = ids.length > AT_ONCE;
-    const wait = this.#read + PAUSE_ALL - Date.now();
-    if (all && wait > 0) {
-      this.#timer = this.#readIn(wait);
-      return;
-    }
+    if (![...this.#hazards.values()].some((h) => !this.of(h))) return;
     this.#read = Date.now();
-    const query = all ? "" : `?${new URLSearchParams({ filter: `hazard_ID IN (${ids.join(",")})`, limit: String(AT_ONCE) })}`;
     try {
-      const answer = await this.api.request(`/hazards/active/summary${query}`, { headers: this.#tag && all ? { "If-None-Match": this.#tag } : {}, allow: [304, 404, 503] });
-      if (!answer.ok) return;
-      const list = (await answer.json()) as Summary[];
-      if (all) this.#tag = answer.headers.get("ETag") ?? undefined;
-      this.#all.value = new Map([...(all ? [] : this.#all.peek()), ...list.map((s) => [s.hazard_ID, s] as const)]);
+      const [, list, all] = await this.read({});
+      if (all) this.#read += PAUSE_ALL - PAUSE;
+      this.take(list);
     } catch (error) {
       if (!(error instanceof LoggedOutError)) this.changed(this.#hazards);
     }

@@ -14,7 +14,7 @@ import { briefOf, severity, type Hazard, type Summary } from "../model";
 import { byImportance } from "../order";
 import { Said } from "../said";
 import type { Store } from "../store";
-import { Summaries } from "../summaries";
+import { SUMMARIES, Summaries } from "../summaries";
 import type { Offered, TellDraft } from "../tell/draft";
 import type { Town } from "../towns";
 
@@ -132,15 +132,18 @@ export class Page {
 
   /** The list that this page follows: of summaries, or for who edits, of whole records. */
   feed(): Feed {
-    if (this.api.user && this.api.user.role !== "reader") return whole;
+    if (this.api.user && this.api.user.role !== "reader") return whole(this.api);
+    let shown: readonly Summary[] | undefined;
     return {
-      path: "/hazards/active/summary",
-      read: (json) => {
-        const list = json as readonly Summary[];
+      path: SUMMARIES,
+      read: async (options, anew) => {
+        const [headers, list] = await this.summaries.read(options);
+        if (list === shown && !anew) return [headers];
+        shown = list;
         this.summaries.take(list);
         this.store.importance.places.value = placesOf(list.map((s) => s.hazard_ID));
         this.store.areas.boxes(list);
-        return list.map(briefOf);
+        return [headers, list.map(briefOf)];
       },
     };
   }
