@@ -38,6 +38,25 @@ test("the map opens without a login, without tools to edit, and leads to the log
   await expect(page.getByTitle("Report a new hazard")).toBeVisible();
 });
 
+test("a reload reads what has changed while nobody looked, and not the whole list again", { tag: "@ci" }, async ({ page, server }) => {
+  const over = await server.hazard("Flood - Old Harbour");
+  const stays = await server.hazard("Flood - New Harbour", { latitude: 53.3 });
+  await page.goto("/#map=7/53.5/10");
+  await enlarge(page);
+  for (const h of [over, stays]) await expect(row(page, h)).toBeVisible();
+  await page.goto("/favicon.ico"); // away
+  await server.patch(over, { status: "E" });
+  const later = await server.hazard("Spill at the quay", { type_ID: "ACCIDENT", latitude: 53.4 });
+  const told = page.waitForResponse((r) => r.url().includes("/hazards/active/summary?since="));
+  await page.goto("/#map=7/53.5/10");
+  expect(await (await told).json()).toMatchObject({ gone: [over.hazard_ID], changed: [{ hazard: { hazard_ID: later.hazard_ID } }] });
+  await enlarge(page);
+  for (const h of [later, stays]) await expect(row(page, h)).toBeVisible();
+  await expect(row(page, over)).toHaveCount(0);
+  const sent = await page.evaluate(() => (performance.getEntriesByType("resource") as PerformanceResourceTiming[]).filter((e) => e.name.endsWith("/summary")).map((e) => e.transferSize));
+  expect(sent, "of the whole list, from the browser's cache").toEqual([0]);
+});
+
 test("the address of a selected hazard is a link with a preview, which opens it", { tag: "@slow" }, async ({ page, server, baseURL }) => {
   const h = await server.hazard("Flood - Old Harbour", { description: "Water over the quay.", severity_ID: "WARNING" });
   await page.goto("/#map=7/53.5/10");
