@@ -89,7 +89,7 @@ func parseWith(cli *commandLine, args []string, file *configFile) (*kong.Context
 	if err := misspelled(os.Environ(), parser.Model); err != nil {
 		return nil, err
 	}
-	parsed, err := parser.Parse(keepPlaces(args))
+	parsed, err := parser.Parse(keepPlaces(args, valueFlags(parser.Model.Node)))
 	if err == nil {
 		return parsed, nil
 	}

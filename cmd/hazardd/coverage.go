@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/coverage"
 	"github.com/hazardd/hazardd/internal/ingest/poll"
@@ -223,16 +225,41 @@ func writePlaces(w io.Writer, answers []placeAnswer, colour bool) error {
 // minus replaces the hyphen before a negative longitude, so that it is not parsed as a flag.
 const minus = "\u2212"
 
-var westernPlace = regexp.MustCompile(`^-([0-9]+(\.[0-9]+)?|\.[0-9]+),[-+]?[0-9.]+$`)
+// negativePlace is a list of numbers that begins with a negative one. No flag begins with a digit.
+var negativePlace = regexp.MustCompile(`^-([0-9]+(\.[0-9]+)?|\.[0-9]+),[-+]?[0-9.]`)
 
-// keepPlaces rewrites negative longitudes in args so that they are not parsed as flags. No flag
-// begins with a digit.
-func keepPlaces(args []string) []string {
-	kept := make([]string, len(args))
-	for i, arg := range args {
-		if kept[i] = arg; westernPlace.MatchString(arg) {
-			kept[i] = minus + arg[1:]
+// keepPlaces rewrites places in args that begin with a hyphen, so that they are not parsed as flags:
+// --at -1.5,40 becomes --at=-1.5,40 where --at takes a value.
+func keepPlaces(args []string, takesValue map[string]bool) []string {
+	kept := make([]string, 0, len(args))
+	for _, arg := range args {
+		last := len(kept) - 1
+		switch {
+		case !negativePlace.MatchString(arg):
+			kept = append(kept, arg)
+		case last >= 0 && takesValue[kept[last]]:
+			kept[last] += "=" + arg
+		default:
+			kept = append(kept, minus+arg[1:])
 		}
 	}
 	return kept
+}
+
+// valueFlags returns the flags, as --name, that take a value in every command that has them.
+func valueFlags(node *kong.Node) map[string]bool {
+	all := map[string]bool{}
+	var visit func(*kong.Node)
+	visit = func(n *kong.Node) {
+		for _, f := range n.Flags {
+			name := "--" + f.Name
+			before, seen := all[name]
+			all[name] = !f.IsBool() && (before || !seen)
+		}
+		for _, child := range n.Children {
+			visit(child)
+		}
+	}
+	visit(node)
+	return all
 }

@@ -97,8 +97,8 @@ func (c *classes) count(ctx context.Context, message string, k *class, now time.
 	_ = c.last.Handle(ctx, r) // nobody else can be told
 }
 
-// sweep logs what was held back in times that have passed by now, or all of it, and forgets classes
-// of which nothing was.
+// sweep logs how many messages of each class were held back, once its period is over (or now, if all
+// is true). It forgets a class of which none was.
 func (c *classes) sweep(now time.Time, all bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -50,7 +50,7 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	logger, flush := s.logger(c)
 	defer flush()
 	if crash != "" {
-		logger.Error("hazardd had ended by a fault of its own: please report it", "text", crash)
+		logger.Error("hazardd ended by a fault of its own the last time: please report it", "text", crash)
 	}
 	if unkept != nil {
 		logger.Warn("a fault of hazardd's own would be plain text, not JSON: its text cannot be kept in the data folder", "error", unkept)

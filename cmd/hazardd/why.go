@@ -26,7 +26,7 @@ type whyCmd struct {
 	knownFlags
 }
 
-// unhurried are the limits of an answer on the command line.
+// unhurried are the limits of an answer on the command line, where nobody else waits.
 var unhurried = why.Limits{For: 2 * time.Minute, Bytes: 8 << 30}
 
 // Run says what became of a record, or of all records of a file.
