@@ -132,7 +132,9 @@ test-package: web ## Build the Debian package twice, compare, and install, use, 
 	deploy/release.sh 0.0.2 dist/again linux/amd64
 	diff dist/after/SHA256SUMS dist/again/SHA256SUMS
 	CGO_ENABLED=0 go build -o dist/pebble github.com/letsencrypt/pebble/v2/cmd/pebble
-	PEBBLE=dist/pebble deploy/package/test.sh dist/before/*_amd64.deb dist/after/*_amd64.deb
+	CGO_ENABLED=0 go build -o dist/peers ./deploy/package/peers
+	GOBIN=$(CURDIR)/dist CGO_ENABLED=0 go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
+	PEBBLE=dist/pebble PEERS=dist/peers S3=dist/versitygw deploy/package/test.sh dist/before/*_amd64.deb dist/after/*_amd64.deb
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -94,6 +94,37 @@ END
   logged "the authority gave a TLS certificate"
   inside sh -c 'curl -skv https://hazards.example.org/healthz 2>&1 | grep "issuer:.*Pebble"'
 fi
+if [ -n "${PEERS:-}" ]; then # servers of the test: deploy/package/peers, and an S3 server (the program of github.com/versity/versitygw)
+  say "servers that answer: a bucket, single sign-on, WIS2, syslog"
+  openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout "$root/srv/peer.key" -out "$root/srv/peer.pem" 2>/dev/null
+  cp "$PEERS" "$root/srv/peers"
+  cp "$S3" "$root/srv/s3"
+  inside cp /srv/peer.pem /etc/hazardd/peer.pem
+  inside mkdir -p /srv/objects/hazards /srv/iam
+  inside systemd-run --quiet --unit=peers /srv/peers /srv/peer.pem /srv/peer.key
+  eventually inside curl -sf http://127.0.0.1:8081/keys
+  inside systemd-run --quiet --unit=s3 --setenv=ROOT_ACCESS_KEY=umbrella --setenv=ROOT_SECRET_KEY=umbrella /srv/s3 --quiet --iam-dir /srv/iam --port 127.0.0.1:7070 posix --nometa /srv/objects
+  peers() { eventually inside sh -c 'journalctl -u peers -o cat | grep -F -- "$1"' - "$1"; } # peers WORDS: what came to them
+  inside sh -c 'printf "HAZARDD_S3_ACCESS_KEY_FILE=/etc/hazardd/secrets/smtp-password\nHAZARDD_S3_SECRET_KEY_FILE=/etc/hazardd/secrets/smtp-password\nSSL_CERT_FILE=/etc/hazardd/peer.pem\n" >/etc/hazardd/hazardd.env'
+  bucket='s3://hazards/%s?endpoint=http://127.0.0.1:7070&path_style=true'
+  with "backup-to: ${bucket/\%s/backup}"
+  eventually inside env HAZARDD_S3_ACCESS_KEY=umbrella HAZARDD_S3_SECRET_KEY=umbrella hazardd backup --verify "${bucket/\%s/backup}"
+  with "files: ${bucket/\%s/files}"
+  ask http://127.0.0.1:8080/hazards/6a1a3a5e-7d5b-4a53-9d5e-0f7c3a1b2c4d/products -F 'product={"title": "The quay", "product_Type": "FILE_PRODUCT"}' -F file=@/etc/hostname >/dev/null
+  inside sh -c 'find /srv/objects/hazards/files -type f | grep -E "/[0-9a-f]{64}$"'
+  with $'oidc-issuer: http://127.0.0.1:8081\noidc-client-id: hazardd\noidc-secret-file: /etc/hazardd/secrets/smtp-password\noidc-groups: "staff=reader"\npublic-url: https://hazards.example.org'
+  inside sh -c 'curl -s -o /dev/null -w "%{redirect_url}\n" http://127.0.0.1:8080/login/provider | grep "^http://127.0.0.1:8081/authorize?"'
+  with $'wis2: mqtts://hazardd@localhost:8883\nwis2-password-file: /etc/hazardd/secrets/smtp-password\nwis2-topic: origin/a/wis2/ke-kmd/data/core/weather/advisories-warnings\nwis2-dataset: urn:wmo:md:ke-kmd:cap-alerts\npublic: read\npublic-url: https://hazards.example.org'
+  inside hazardd org add MET --name "Meteorological Service" >/dev/null
+  inside hazardd org publish MET --sender alerts@met.example.org --language en >/dev/null
+  printf 'umbrella trombone quartz lagoon' | inside hazardd user add forecaster --role editor --org "$(inside hazardd org list --json | grep -o '"id": *[0-9]*' | tail -1 | grep -o '[0-9]*')" --password-stdin >/dev/null
+  printf 'umbrella trombone quartz lagoon' | inside hazardd report 'Flood - Tana' --type FLOOD --severity WARNING --at=-1.5,40 --user forecaster --password-stdin >/dev/null
+  peers "announced on origin/a/wis2/ke-kmd/data/core/weather/advisories-warnings"
+  with "audit-to: tcp://127.0.0.1:6514"
+  inside hazardd user add "auditor-3" --role reader --random >/dev/null
+  peers "auditor-3"
+  inside sh -c ': >/etc/hazardd/hazardd.env'
+fi
 inside sh -c 'rm -r /etc/systemd/system/hazardd.service.d && systemctl daemon-reload'
 inside sh -c 'printf "data: /var/lib/hazardd\n# contact: ops@example.org\n" >/etc/hazardd/hazardd.yaml'
 inside systemctl restart hazardd

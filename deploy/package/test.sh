@@ -4,7 +4,8 @@
 #
 #     deploy/package/test.sh OLD.deb NEW.deb [ROOT.tar]     ROOT.tar is made if it is not there, and used again
 #
-# With PEBBLE, the program of an ACME authority, the service gets a certificate, too.
+# With PEBBLE, the program of an ACME authority, the service gets a certificate, too. With PEERS (deploy/package/peers) and S3, the program of
+# an S3 server, it backs up to a bucket, begins a login at a provider, announces a message on WIS2 and sends its audit trail.
 set -euo pipefail
 old=$(realpath "$1") new=$(realpath "$2")
 work=$(mktemp -d)
@@ -20,7 +21,7 @@ systemd-nspawn --quiet --directory="$root" --boot --private-network --register=n
 machine=$!
 finish() {
   status=$?
-  [ "$status" = 0 ] || { echo "FAILED (status $status). The end of the console:" >&2; tail -40 "$work/console" >&2; inside journalctl -u hazardd -u hazardd-backup --no-pager -n 15 >&2 || true; }
+  [ "$status" = 0 ] || { echo "FAILED (status $status). The end of the console:" >&2; tail -40 "$work/console" >&2; inside journalctl -u hazardd -u hazardd-backup -u peers --no-pager -n 15 >&2 || true; }
   [ -z "${init:-}" ] || kill -s RTMIN+4 "$init" 2>/dev/null || true # poweroff
   for _ in $(seq 50); do kill -0 "$machine" 2>/dev/null || break; sleep 0.2; done
   kill -9 "$machine" 2>/dev/null || true
