@@ -98,7 +98,7 @@ func prepare(ctx context.Context, o options, data string) (_ *world, err error) 
 		}
 	}
 	if w.Costly == "" {
-		return nil, errors.New("no area of combs is accepted")
+		return nil, errors.New("the server accepts no area of two combs")
 	}
 	var hook struct{ ID string }
 	err = call(ctx, client, p.addr, w.Tokens["bad-editor"], "POST", "/webhooks", map[string]any{"url": "http://127.0.0.1:9/", "name": "bad"}, &hook)

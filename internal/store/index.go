@@ -145,7 +145,7 @@ func (s *core) catchUp(ctx context.Context) error {
 			return nil // keepSearchable goes on
 		}
 		if err != nil {
-			return fmt.Errorf("make hazards findable: %w", err)
+			return fmt.Errorf("index hazards for search: %w", err)
 		}
 	}
 }

@@ -376,7 +376,7 @@ func (d *playing) endAll(ctx context.Context) error {
 }
 
 // ErrLeft means that hazards of a drill could not be ended. They expire an hour after the drill.
-var ErrLeft = errors.New("hazards of the drill are left")
+var ErrLeft = errors.New("some hazards of the drill have not ended")
 
 func (d *playing) elapsed() time.Duration {
 	return min(time.Duration(float64(time.Since(d.start))*d.Speed), d.s.Length())

@@ -224,7 +224,7 @@ func newParser(now hazard.Instant) parser {
 type found struct {
 	report hazard.Report
 	sum    [sha256.Size]byte // digest of the record, to find copies and to order other records
-	// complex is the name of a complex, as in complexes.
+	// complex is the name of the complex that the fire belongs to, as the complex itself has it.
 	complex string
 }
 
