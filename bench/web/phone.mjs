@@ -1,14 +1,17 @@
 // Measures a phone's first look at the map of a running service, and a reload: slow 4G (1.6 Mbit/s down, 0.75 up, 150 ms) and a processor four times slower,
 // as Lighthouse simulates a phone. It judges nothing. The service must be public (--public map). Usage:
 //
-//	node bench/web/phone.mjs http://127.0.0.1:8080 [runs] [--log]
+//	node bench/web/phone.mjs http://127.0.0.1:8080 [runs] [--log] [--change=COMMAND]
 //
 // A line for each run: the first row (ms, kB until then), the server's picture, the same as the map that fingers move, MapLibre's map with all of its window drawn (ms, kB until then), a
-// reload after that (kB until it is drawn again), long tasks (ms in sum). --log lists each request of the first run. CHROMIUM names the browser.
+// reload after that (kB until it is drawn again), long tasks (ms in sum). --log lists each request of the first run. --change runs a command before the
+// reload, away from the page, such as one that changes a hazard. CHROMIUM names the browser.
+import { execSync } from "node:child_process";
 import { chromium } from "../../web/node_modules/@playwright/test/index.mjs";
 
 const [address = "http://127.0.0.1:8080", runs = "5"] = process.argv.slice(2).filter((a) => !a.startsWith("--"));
 const log = process.argv.includes("--log");
+const change = process.argv.find((a) => a.startsWith("--change="))?.slice("--change=".length);
 const LIMIT = 90_000; // milliseconds until a run is given up
 const kB = (n) => (n / 1000).toFixed(0);
 const median = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
@@ -59,7 +62,12 @@ async function one(browser, first) {
   const later = bytes;
   [bytes, begun] = [0, Date.now()];
   if (log && first) console.log(`  ${JSON.stringify(seen)}\n  reload`);
-  await page.reload({ waitUntil: "commit" });
+  if (change) {
+    await page.goto("about:blank"); // what changes is not seen
+    execSync(change);
+    [bytes, begun] = [0, Date.now()];
+    await page.goto(address, { waitUntil: "commit" });
+  } else await page.reload({ waitUntil: "commit" });
   const again = await until("map");
   const reloaded = await page.evaluate(() => window.seen);
   await context.close();
