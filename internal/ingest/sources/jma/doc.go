@@ -27,6 +27,11 @@
 // read. A warning that a document does not contain is over. One document makes a report for each
 // phenomenon of its kind; those without anything in force are not hazards.
 //
+// The map of the agency's site (bosai/warning/data/r8/map.json) has everything in force in one
+// document, but it is not a published interface, and is not read. Neither are the old documents
+// (VPWW53, VPWW54), which say the same until 2028, and the summary of all offices that comes every ten
+// minutes (VPWS50). The form is that of real documents of May 2026.
+//
 // A flood forecast is identified by the forecast area of its river. Each document replaces the one
 // before, and one that lifts the warning ends it. The landslide warnings in the old form (VXWW50) are
 // not read: they are level 4 of the landslide warnings among VPWW55 to VPWW61.
