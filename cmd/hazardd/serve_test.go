@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// S10: a password on the command line is in the list of processes.
+// A password on the command line is in the list of processes.
 func TestPasswordsOnTheCommandLineAreRemarkedOn(t *testing.T) {
 	for line, want := range map[string]string{
 		"serve --smtp smtps://ann:secret@mail.example.org":                                      "--smtp",

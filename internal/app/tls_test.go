@@ -315,7 +315,7 @@ func TestACertificateIsGotByACME(t *testing.T) {
 	}
 }
 
-// S10: a key that other users can read is remarked on at the start.
+// A key that other users can read is remarked on at the start.
 func TestATLSKeyThatOthersReadIsRemarkedOn(t *testing.T) {
 	for mode, remarked := range map[os.FileMode]bool{0o600: false, 0o640: false, 0o644: true} {
 		dir := t.TempDir()

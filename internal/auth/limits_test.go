@@ -162,7 +162,7 @@ func TestAnAttackDoesNotLockOutTheUsersOwnAddress(t *testing.T) {
 	must(t, try(t, s, "ann", secret, home.String(), now))
 }
 
-// Finding G12: 7 tries with the right password in 192 s, and none was let in.
+// Once, 7 tries with the right password in 192 s, and none was let in.
 func TestTheRightPasswordGetsInFromANewNetworkWhileManyGuess(t *testing.T) {
 	test.Seldom(t)
 	s, _ := serve(t, auth.Config{})
@@ -438,7 +438,7 @@ func TestThoseWhoWaitTooLongAreToldSo(t *testing.T) {
 	})
 }
 
-// Finding L5: during a flood of logins 4 of 9 first logins failed.
+// Once, during a flood of logins 4 of 9 first logins failed.
 func TestAFloodOfLoginsDelaysOthersByOneTurn(t *testing.T) {
 	test.Seconds(t)
 	test.NoRace(t)

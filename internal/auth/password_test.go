@@ -183,7 +183,7 @@ func TestNoErrorAndNoLogRepeatsASecret(t *testing.T) {
 	}
 }
 
-// Finding G11: our own check knows no phrases.
+// Our own check knows no phrases.
 func TestPhrasesAreRefused(t *testing.T) {
 	for _, p := range []auth.Password{"iwillalwaysloveyou", "thequickbrownfox", "manchesterunited", "ilovemydogverymuch"} {
 		if auth.Weakness(p, "ann") == "" {

@@ -45,7 +45,7 @@ func TestAReadKeyReadsUntilItIsRevoked(t *testing.T) {
 					t.Errorf("%.40q is accepted: %v", wrong, err)
 				}
 			}
-			// Finding G8: a stream lasts as long as the key, whatever else is written and however
+			// A stream lasts as long as the key, whatever else is written and however
 			// long it takes.
 			addCheap(t, store, "bob", secret)
 			must(t, s.Reload(t.Context()))

@@ -45,7 +45,7 @@ func blockOf(in *cap.Info, language string) block {
 		line(in.SenderName), cap.Text(in.Contact), web, cap.Text(in.Audience), strings.Join(areas, "; ")}
 }
 
-// D8: every recorded alert is written as CAP again with all blocks in their languages: event,
+// Every recorded alert is written as CAP again with all blocks in their languages: event,
 // headline, description, instruction, response types, sender, contact, web, audience and areas.
 func TestRecordedAlertsComeOutAgainBlockByBlock(t *testing.T) {
 	test.NoRace(t)

@@ -107,7 +107,7 @@ func TestAroundHoldsEveryPlaceThatIsNear(t *testing.T) {
 	}
 }
 
-// Finding B13: the antimeridian has two longitudes, and a shape that contains it with one contains
+// The antimeridian has two longitudes, and a shape that contains it with one contains
 // it with the other.
 func TestBothSidesHoldTheAntimeridianByBothNames(t *testing.T) {
 	shapes := []Shape{}

@@ -309,7 +309,7 @@ func TestInvalidErrorNamesEveryFault(t *testing.T) {
 	}
 }
 
-// D25: the name and the level of an event come from one part, the highest in force, until it ends.
+// The name and the level of an event come from one part, the highest in force, until it ends.
 func TestDeriveNamesByTheHighestInForce(t *testing.T) {
 	part := func(name string, version int64, s hazard.Severity, end hazard.Instant) hazard.Report {
 		return hazard.Report{Source: "tsunami", Key: "x", Part: name, Places: []string{name}, Version: version, Name: name, Level: name, Type: hazard.Tsunami, Severity: s, End: &end}
@@ -326,7 +326,7 @@ func TestDeriveNamesByTheHighestInForce(t *testing.T) {
 	}
 }
 
-// D29: a join does not remove the class from the name.
+// A join does not remove the class from the name.
 func TestCombineKeepsTheClassOfACyclone(t *testing.T) {
 	state := func(source, name, called string) hazard.EventState {
 		return hazard.Derive([]hazard.Report{{Source: source, Key: "k", Version: 1, Name: name, Called: called, Type: hazard.Cyclone, Severity: hazard.Watch, End: new(hazard.Instant(100))}}, 0)

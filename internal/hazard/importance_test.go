@@ -21,7 +21,7 @@ func exposedTo(h *Hazard, people int64, bands ...ExposedBand) *Hazard {
 	return h
 }
 
-// D14: ordered by level alone, a thunderstorm of 40 minutes would be level with an earthquake of
+// Ordered by level alone, a thunderstorm of 40 minutes would be level with an earthquake of
 // magnitude 7.7, and above one that shakes a million people.
 func TestImportanceRanksTheWorld(t *testing.T) {
 	storm := exposedTo(measuredHazard(Storm, Warning, Measurement{Name: Certainty, Value: 4}, Measurement{Name: Urgency, Value: 4}), 48_000)

@@ -30,7 +30,7 @@ func logInWith(t *testing.T, p *inProcess, user, password, program string) (pair
 
 func bearing(token string) []string { return []string{"Authorization", "Bearer " + token} }
 
-// Finding G10: users could neither see nor end their own sessions.
+// Once, users could neither see nor end their own sessions.
 func TestUsersSeeAndEndTheirOwnSessions(t *testing.T) {
 	p := handle(t)
 	mine, other := logInWith(t, p, "reader", server.Password, "a map"), logInWith(t, p, "reader", server.Password, "a phone")
@@ -138,7 +138,7 @@ type auditedAct struct {
 	Request                                        string
 }
 
-// Finding G9: refused writes were not recorded, and the trail could not be read.
+// Once, refused writes were not recorded, and the trail could not be read.
 func TestTheAuditTrailHasWhatWasAllowedAndWhatWasRefused(t *testing.T) {
 	p := handle(t)
 	h := p.do("editor", "POST", "/hazards", flood(), "User-Agent", "a map")

@@ -78,7 +78,7 @@ func TestPageOfChangesWaitsForTheDatabaseAsOftenWhateverItsSize(t *testing.T) {
 	}
 }
 
-// R8: a single POST waited about ten times for the database; docs/cluster.md states the present
+// Once, a single POST waited about ten times for the database; docs/cluster.md states the present
 // number.
 func TestALonePostWaitsForTheDatabaseAsOftenAsTheDocsState(t *testing.T) {
 	test.Slow(t)
@@ -157,7 +157,7 @@ func TestALonePostWaitsForTheDatabaseAsOftenAsTheDocsState(t *testing.T) {
 	}
 }
 
-// B11: an event of a hazard needs the number of its products, not their content.
+// An event of a hazard needs the number of its products, not their content.
 func TestEventsOfAHazardHoldNoneOfItsTexts(t *testing.T) {
 	p := handle(t)
 	var made item

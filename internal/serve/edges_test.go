@@ -19,7 +19,7 @@ import (
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
-// Finding B7: a restricted product becomes public only if the request contains the flag.
+// A restricted product becomes public only if the request contains the flag.
 func TestClearingOrganizationsPublishesNothing(t *testing.T) {
 	s := start(t)
 	h := s.hazard("red")
@@ -57,7 +57,7 @@ func TestClearingOrganizationsPublishesNothing(t *testing.T) {
 	}
 }
 
-// Finding B9: a hazard that ends while a request to extend it is waiting is not extended.
+// A hazard that ends while a request to extend it is waiting is not extended.
 func TestAHazardThatEndedMeanwhileIsNotExtended(t *testing.T) {
 	s := start(t)
 	const life = 2 * time.Second
@@ -87,7 +87,7 @@ func TestAHazardThatEndedMeanwhileIsNotExtended(t *testing.T) {
 	}
 }
 
-// Finding B9: if a source's later start comes after an editor's end, the hazard stays writable.
+// If a source's later start comes after an editor's end, the hazard stays writable.
 func TestAnEditorsEndBeforeASourcesStartStopsNoEditor(t *testing.T) {
 	s := start(t)
 	r := quake("late", 1)
@@ -108,7 +108,7 @@ func TestAnEditorsEndBeforeASourcesStartStopsNoEditor(t *testing.T) {
 	}
 }
 
-// Finding B9: fields that an editor sends back unchanged can still be changed and ended by the
+// Fields that an editor sends back unchanged can still be changed and ended by the
 // source.
 func TestSendingBackWhatIsThereIsNoEdit(t *testing.T) {
 	s := start(t)
@@ -166,7 +166,7 @@ func changesOf(s *world, path string) (list []change) {
 	return list
 }
 
-// Finding B12: a change in /changes or in a search is in the lists, and no header is below the
+// A change in /changes or in a search is in the lists, and no header is below the
 // numbers in the same answer.
 func TestChangesAreNeverAheadOfTheLists(t *testing.T) {
 	s := start(t)
@@ -219,7 +219,7 @@ func TestChangesAreNeverAheadOfTheLists(t *testing.T) {
 	}
 }
 
-// Finding B13: a repeated creation by the same author returns the same hazard, even if the author
+// A repeated creation by the same author returns the same hazard, even if the author
 // has joined an organization since.
 func TestARepeatedCreationIsTheSameAfterItsAuthorJoined(t *testing.T) {
 	s := start(t)
@@ -248,7 +248,7 @@ func TestARepeatedCreationIsTheSameAfterItsAuthorJoined(t *testing.T) {
 	}
 }
 
-// Finding B13: events may begin at any time; only a time in seconds counts as a mistake.
+// Events may begin at any time; only a time in seconds counts as a mistake.
 func TestDatesBefore1973(t *testing.T) {
 	s := start(t)
 	for when, want := range map[string]int{"1970-05-31T20:23:00Z": 201, "1972-12-23T06:29:00Z": 201, "1970-01-04T17:00:00Z": 201, "1960-05-22T19:11:00Z": 201} {
@@ -270,7 +270,7 @@ func TestDatesBefore1973(t *testing.T) {
 	}
 }
 
-// Finding B13: a box that ends at the antimeridian contains places on it, whichever longitude they
+// A box that ends at the antimeridian contains places on it, whichever longitude they
 // have.
 func TestABoxHoldsTheAntimeridianItEndsAt(t *testing.T) {
 	s := start(t)
@@ -292,7 +292,7 @@ func TestABoxHoldsTheAntimeridianItEndsAt(t *testing.T) {
 	}
 }
 
-// Finding B13: source= finds every hazard that contains an event of the source.
+// Source= finds every hazard that contains an event of the source.
 func TestASourceFindsWhatItReportedToo(t *testing.T) {
 	s := start(t)
 	r := quake("one", 1)

@@ -589,7 +589,7 @@ func TestAReaderThatReadsNothingIsDropped(t *testing.T) {
 	})
 }
 
-// R4: streams of a user whose readers have disappeared silently do not prevent new streams of the
+// Streams of a user whose readers have disappeared silently do not prevent new streams of the
 // user.
 func TestANewStreamReplacesOneThatIsNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

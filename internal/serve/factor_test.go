@@ -68,7 +68,7 @@ func TestARoleNeedsASecondFactor(t *testing.T) {
 	}
 }
 
-// S10: local accounts had no second factor.
+// Once, local accounts had no second factor.
 func TestASecondFactorIsAskedForAndUsedOnce(t *testing.T) {
 	s := start(t)
 	login := func(name, otp string) server.Answer {

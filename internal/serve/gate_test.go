@@ -251,7 +251,7 @@ func TestEveryWriteObeysIfMatchAndAnswersWithItsETag(t *testing.T) {
 	}
 }
 
-// Finding M12: a merge changes two hazards, and its author was shown both.
+// A merge changes two hazards, so it is refused when either has changed since its author read it.
 func TestAMergeIsRefusedWhenEitherHazardHasChanged(t *testing.T) {
 	s := start(t)
 	ends, other := s.hazard("red"), s.hazard("red")
@@ -281,7 +281,7 @@ func TestAMergeIsRefusedWhenEitherHazardHasChanged(t *testing.T) {
 	}
 }
 
-// Finding G5: what stands under an organization's hazard is its own business.
+// What stands under an organization's hazard is its own business.
 func TestTheOwnerOfAHazardDecidesAboutItsProducts(t *testing.T) {
 	s := start(t)
 	h, open := s.hazard("red"), s.hazard("red", "org_ID", -1)
@@ -313,7 +313,7 @@ func TestTheOwnerOfAHazardDecidesAboutItsProducts(t *testing.T) {
 	}
 }
 
-// Finding G7: a folder that looks empty is as one that is empty; what the caller may not know of stays for users who may.
+// A folder that looks empty is as one that is empty; what the caller may not know of stays for users who may.
 func TestAFolderThatLooksEmptyIsDeleted(t *testing.T) {
 	s := start(t)
 	h := s.hazard("red", "org_ID", -1)

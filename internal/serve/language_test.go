@@ -28,7 +28,7 @@ func spoken(key string, version int64) hazard.Report {
 	return r
 }
 
-// D8: a reader who requests a language of the authority gets its text in every answer and format.
+// A reader who requests a language of the authority gets its text in every answer and format.
 // Nobody else's answer changes by a byte, and no record gains or loses a member.
 func TestAReaderGetsTheWordsInTheLanguageThatWasWished(t *testing.T) {
 	s := start(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
-// Finding L5: a flood of logins wrote 13,000 log lines in 14 s.
+// Once, a flood of logins wrote 13,000 log lines in 14 s.
 func TestAFloodOfLoginsIsOneLineOfTheLog(t *testing.T) {
 	test.Seldom(t)
 	test.NoRace(t)

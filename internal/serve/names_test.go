@@ -20,7 +20,7 @@ const (
 	otherCanary = "canary-second"
 )
 
-// S8: a stranger on a public server reads organizations, or names that people chose, and no login
+// A stranger on a public server reads organizations, or names that people chose, and no login
 // name at any address.
 func TestStrangersReadNoLoginNames(t *testing.T) {
 	test.NoRace(t)

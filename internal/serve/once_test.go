@@ -10,7 +10,7 @@ import (
 	"github.com/hazardd/hazardd/internal/serve/route"
 )
 
-// T4: costly answers are the same bytes for all who may see the same, until something changes.
+// Costly answers are the same bytes for all who may see the same, until something changes.
 func TestCostlyAnswersAreMadeOncePerChangeAndAudience(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	s := scenery(t, func(c *app.Config) { c.Public = route.PublicRead })

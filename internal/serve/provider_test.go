@@ -285,7 +285,7 @@ func (w *world) notice(p *provider, more ...any) server.Answer {
 	return w.visit(w.client, "POST", w.URL()+"/login/ended", url.Values{"logout_token": {p.issue(key.Key(), jose.RS256, key.ID(), "logout+jwt", claims)}})
 }
 
-// Finding G10: there was no single sign-on.
+// Once, there was no single sign-on.
 func TestUsersLogInAtAProvider(t *testing.T) {
 	s, p := withProvider(t)
 	p.set("u1", "ann", "duty", "all", "others")

@@ -25,7 +25,7 @@ import (
 
 func open(c *serve.Config) { c.Public = route.PublicMap }
 
-// M8: nothing could be read without an account.
+// Once, nothing could be read without an account.
 func TestThePublicReadsWhatEverybodyMayKnow(t *testing.T) {
 	s := start(t, func(c *app.Config) { c.Public = route.PublicRead })
 	h := s.hazard("red")
@@ -362,7 +362,7 @@ func TestAWindowOfTheMapIsAPicture(t *testing.T) {
 	}
 }
 
-// X7: /robots.txt and /.well-known/security.txt returned 404.
+// Once, /robots.txt and /.well-known/security.txt returned 404.
 func TestCrawlersAndFindersOfFaultsAreToldWhereToGo(t *testing.T) {
 	off, on := handle(t), handle(t, open, func(c *serve.Config) { c.SecurityContact = "mailto:security@example.org" })
 	if a := off.do("", "GET", "/robots.txt", nil); a.Status != 200 || !strings.HasSuffix(string(a.Body), "\nDisallow: /\n") || strings.Contains(string(a.Body), "Allow: /h") {

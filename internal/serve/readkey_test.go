@@ -97,7 +97,7 @@ func TestAReadKeyIsNeverLogged(t *testing.T) {
 	}
 }
 
-// Finding G8: /changes?wait= returned 403, and /events ended, as soon as any user or key changed.
+// Once, /changes?wait= returned 403, and /events ended, as soon as any user or key changed.
 func TestStreamsOfAReadKeyLastAsLongAsTheKey(t *testing.T) {
 	s := start(t)
 	k := makeKey(t, s, "red")

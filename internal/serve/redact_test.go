@@ -146,7 +146,7 @@ func TestWhatIsRedactedIsGone(t *testing.T) {
 	}
 }
 
-// G6: text of a source is removed together with the hazard's text wherever the source repeats it:
+// Text of a source is removed together with the hazard's text wherever the source repeats it:
 // in the event's proper name, and in its products, without waiting for the next report. After the
 // redaction of a product, the source's report does not contain it either.
 func TestWhatASourceRepeatsOfARedactedTextIsGone(t *testing.T) {

@@ -111,7 +111,7 @@ func TestRequestsInProgressAreLimited(t *testing.T) {
 	}
 }
 
-// L5: an organization could fill the disk.
+// Once, an organization could fill the disk.
 func TestAnOrganizationUploadsSoManyBytesInADay(t *testing.T) {
 	p := handle(t, func(c *serve.Config) { c.Edit.OrgUploads = 20 })
 	var h item

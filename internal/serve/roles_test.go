@@ -43,7 +43,7 @@ const ok = 0
 
 func TestWhoMayWriteHazards(t *testing.T) {
 	s := start(t)
-	// By owner of the hazard, in the order of everybody.
+	// The status that each user gets, by owner of the hazard; the users are in the order of everybody.
 	matrix := map[string][]int{
 		"red cross":       {403, 403, 403, ok, 403, ok},
 		"fire brigade":    {403, 403, 403, 403, ok, ok},

@@ -14,7 +14,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/source"
 )
 
-// T1: what is only known as a region or country has no area in any answer. A hazard of each kind of
+// What is only known as a region or country has no area in any answer. A hazard of each kind of
 // place goes through all of them.
 func TestNoStandInIsTreatedAsAnArea(t *testing.T) {
 	s := start(t)

@@ -20,7 +20,7 @@ import (
 
 var basemapMark = regexp.MustCompile(`<meta name="hazardd-basemap" content="([^"]*)">`)
 
-// M7: the map had no roads at city scale.
+// Once, the map had no roads at city scale.
 func TestTheMapIsToldOfStreetsWhichAreServedTileByTile(t *testing.T) {
 	if !web.NewHandler().Built() {
 		t.Skip("the map is not in this binary")

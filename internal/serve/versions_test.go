@@ -36,7 +36,7 @@ func (w *world) versions(user, product string) (list []version) {
 	return list
 }
 
-// X8: products had no versions.
+// Once, products had no versions.
 func TestVersionsOfAProduct(t *testing.T) {
 	s := start(t)
 	h := s.hazard("red")

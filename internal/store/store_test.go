@@ -334,7 +334,7 @@ func TestLeaseIsOneHoldersUntilItEnds(t *testing.T) {
 	take("a", noon+171, true)
 }
 
-// R7: the clock jumps 6 hours ahead, the holder renews its lease and ends without releasing it, and
+// The clock jumps 6 hours ahead, the holder renews its lease and ends without releasing it, and
 // the clock is corrected.
 func TestALeaseOfAWrongClockKeepsNobodyOut(t *testing.T) {
 	s := open(t, t.TempDir())

@@ -22,7 +22,7 @@ func at(src, key string, version int64, seconds, east float64) hazard.Report {
 	return r
 }
 
-// B3: of two events of a lesser source, the one that fits better takes the place of the other,
+// Of two events of a lesser source, the one that fits better takes the place of the other,
 // never of the event that made the hazard.
 func TestTheEventThatMadeAHazardKeepsIt(t *testing.T) {
 	first := with(at("emsc", "far", 1, 9, 0), func(r *hazard.Report) { r.Severity = hazard.Information })
@@ -46,7 +46,7 @@ func TestTheEventThatMadeAHazardKeepsIt(t *testing.T) {
 	}
 }
 
-// B4: if the origin of an earthquake is revised, a partner that no longer fits leaves, and an
+// If the origin of an earthquake is revised, a partner that no longer fits leaves, and an
 // earthquake that it hid becomes visible again.
 func TestARevisedOriginLeavesAPartnerThatNoLongerFits(t *testing.T) {
 	for name, order := range map[string][]hazard.Report{

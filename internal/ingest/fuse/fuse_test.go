@@ -412,7 +412,7 @@ func TestNotesOfAReportStandInTheDescription(t *testing.T) {
 	}
 }
 
-// D28: "Fries, Washington" was shown in the Atlantic, 7,337 km from its own perimeter.
+// Once, "Fries, Washington" was shown in the Atlantic, 7,337 km from its own perimeter.
 func TestTheFiresPointIsHeldAgainstItsPerimeter(t *testing.T) {
 	fire := func(lon, lat float64) hazard.Report {
 		return hazard.Report{Source: "nifc", Key: "f", Version: 1, Name: "Wildfire - Fries, Washington", Type: hazard.Wildfire, Severity: hazard.Information, Start: noon, Creator: "NIFC",

@@ -169,7 +169,7 @@ func TestCollectionReadsWhatIsAroundTheRecords(t *testing.T) {
 	}
 }
 
-// D36: times in the forms that feeds send.
+// Times in the forms that feeds send.
 func TestTimeReadsWhatIsMeant(t *testing.T) {
 	east := time.FixedZone("", 2*3600)
 	for in, want := range map[string]string{

@@ -23,7 +23,7 @@ func items(text string) (titles []string, root string, err error) {
 	return titles, root, err
 }
 
-// D35: if one record is invalid, the records around it are still read.
+// If one record is invalid, the records around it are still read.
 func TestRecordsOfXMLAreCutByTagsAlone(t *testing.T) {
 	for middle, want := range map[string]string{
 		"<item><title>b</title></item>":                      "b",
@@ -78,7 +78,7 @@ func TestNamespacesAroundARecordHoldInIt(t *testing.T) {
 	}
 }
 
-// D38: the bytes of a document have precedence over its declaration.
+// The bytes of a document have precedence over its declaration.
 func TestTextIsReadInTheEncodingThatItIsIn(t *testing.T) {
 	declared := func(name string) string { return `<?xml version="1.0" encoding="` + name + `"?>` }
 	for name, tt := range map[string]struct{ payload, charset, want string }{

@@ -55,7 +55,7 @@ func (x *index) set(names []string, faults map[string]http.HandlerFunc) {
 
 func answer500(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }
 
-// R5: an index listed five Extreme alerts, and four of them could not be read for 15 s. They were
+// Once, an index listed five Extreme alerts, and four of them could not be read for 15 s. They were
 // not retried for an hour, although the source's state was ok.
 func TestAnAnnouncedDocumentIsReadSoonAfterItIsThere(t *testing.T) {
 	test.SeldomButRaced(t)
@@ -104,7 +104,7 @@ func TestAnAnnouncedDocumentIsReadSoonAfterItIsThere(t *testing.T) {
 	})
 }
 
-// R6: one document with status 500 delayed all others by a minute.
+// Once, one document with status 500 delayed all others by a minute.
 func TestOneBadDocumentHoldsNothingBack(t *testing.T) {
 	for name, bad := range map[string]http.HandlerFunc{
 		"500": answer500,
@@ -141,7 +141,7 @@ func TestOneBadDocumentHoldsNothingBack(t *testing.T) {
 	}
 }
 
-// R5: a document is retried until it expires according to the index, or until the index has not
+// A document is retried until it expires according to the index, or until the index has not
 // listed it for an hour.
 func TestADocumentThatNeverComesIsGivenUpWhenItIsOver(t *testing.T) {
 	test.SeldomButRaced(t)
@@ -187,7 +187,7 @@ func TestADocumentThatNeverComesIsGivenUpWhenItIsOver(t *testing.T) {
 	}
 }
 
-// D34: an index whose links may not be followed had the state ok.
+// Once, an index with links that must not be followed had the state ok.
 func TestLinksThatAreNotFollowedAreAnErrorThatNamesTheSetting(t *testing.T) {
 	for name, tt := range map[string]struct {
 		link   string

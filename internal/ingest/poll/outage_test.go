@@ -18,7 +18,7 @@ func (n *network) unwell(host, payload string) (well func()) {
 	return func() { n.text(host, payload) }
 }
 
-// D3: after 12 minutes offline, warnings stayed unread for another 14 minutes.
+// Once, after 12 minutes offline, warnings stayed unread for another 14 minutes.
 func TestAFeedThatWarnsIsReadAtLeastEveryTwoMinutesWhileItFails(t *testing.T) {
 	test.SeldomButRaced(t)
 	for name, every := range map[string]time.Duration{"each minute": time.Minute, "every ten minutes": 10 * time.Minute, "each hour": time.Hour} {
@@ -44,7 +44,7 @@ func TestAFeedThatWarnsIsReadAtLeastEveryTwoMinutesWhileItFails(t *testing.T) {
 	}
 }
 
-// D3: a feed that warns is polled at every start, but not within seconds of the last poll.
+// A feed that warns is polled at every start, but not within seconds of the last poll.
 func TestAFeedThatWarnsIsReadAtEveryStart(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		src := testSource("a")
@@ -65,7 +65,7 @@ func TestAFeedThatWarnsIsReadAtEveryStart(t *testing.T) {
 	})
 }
 
-// D3: after one failed first poll, a source with four polls a day was not polled again for 6.5
+// Once, after one failed first poll, a source with four polls a day was not polled again for 6.5
 // hours.
 func TestAFirstPollThatFailsIsRepeatedSoon(t *testing.T) {
 	for name, restart := range map[string]bool{"by the same process": false, "by the next": true} {
@@ -94,7 +94,7 @@ func TestAFirstPollThatFailsIsRepeatedSoon(t *testing.T) {
 	}
 }
 
-// D3: `hazardd source poll nws` while offline delayed the next poll by a quarter of an hour.
+// Once, `hazardd source poll nws` while offline delayed the next poll by a quarter of an hour.
 func TestAPollByHandChangesNoSchedule(t *testing.T) {
 	for name, ok := range map[string]bool{"that fails": false, "that succeeds": true} {
 		for where, server := range map[string]bool{"beside a server": true, "alone": false} {
@@ -168,7 +168,7 @@ func TestAllSourcesArePolledByHand(t *testing.T) {
 	}
 }
 
-// D10: after a start without sources, their state was "failing", with a next poll that never
+// Once, after a start without sources, their state was "failing", with a next poll that never
 // happened.
 func TestASourceThatNobodyPollsIsDisabled(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
@@ -209,7 +209,7 @@ func TestASourceThatNobodyPollsIsDisabled(t *testing.T) {
 	})
 }
 
-// D37: an ETag with non-ASCII bytes prevented the state of its source from ever being saved.
+// Once, an ETag with non-ASCII bytes prevented the state of its source from ever being saved.
 func TestWhateverAServerSendsTheStateIsSaved(t *testing.T) {
 	for name, header := range map[string]http.Header{
 		"an ETag in Latin-1":      {"Etag": {"\"r\xe9vision\""}},

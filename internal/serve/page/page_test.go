@@ -200,7 +200,7 @@ func TestWhatReadersMustNotOverlookIsSaid(t *testing.T) {
 	}
 }
 
-// M11: the page of a warning had the text of the NWS twice, and showed identifiers as comments.
+// Once, the page of a warning had the text of the NWS twice, and showed identifiers as comments.
 func TestWordsOfPeopleStandOnce(t *testing.T) {
 	for comment, want := range map[string]string{"nws:KSEW.FF.W.0001.2026": "", "urn:oid:2.49.0.1.840.0.1f": "", "Ask for Ada.": "Ask for Ada.", "https://example.org/1": "https://example.org/1", "JTWC": "JTWC"} {
 		if got := forPeople(comment); got != want {
@@ -339,7 +339,7 @@ func TestMapsAreDrawnWhateverThePlace(t *testing.T) {
 	}
 }
 
-// M7: the page of a flood in Seattle showed only blue and a graticule.
+// Once, the page of a flood in Seattle showed only blue and a graticule.
 func TestMapsShowLandRiversAndTowns(t *testing.T) {
 	archive := web.NewHandler().Basemap()
 	if archive == nil {

@@ -681,7 +681,7 @@ func isEnded(s *Stream) bool {
 	}
 }
 
-// R4: a user whose 32 streams are dead can open another.
+// A user whose 32 streams are dead can open another.
 func TestANewStreamReplacesADeadOneOfItsUser(t *testing.T) {
 	const most = 32
 	h, now := New(nil, nil, base, Limits{PerUser: most, All: 100}), time.Unix(1_000_000_000, 0)

@@ -458,7 +458,7 @@ func TestWhatTheOwnerMayNotKnowOfIsNotTold(t *testing.T) {
 	})
 }
 
-// Finding G6: a repeated delivery is checked against the present rights to read the product,
+// A repeated delivery is checked against the present rights to read the product,
 // however new its change is.
 func TestWhatIsWithdrawnBeforeItIsDeliveredIsNotTold(t *testing.T) {
 	for name, withdraw := range map[string]func(*hazard.Product){

@@ -156,8 +156,8 @@ func (s *Server) URL(database string) string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", s.Port, database)
 }
 
-// Stop ends the server by a signal, and waits for it: SIGINT ends it in order, SIGQUIT at once, SIGKILL as a fall of the machine's power would,
-// but for what the kernel still writes.
+// Stop ends the server by a signal, and waits for it: by SIGINT it ends in order, by SIGQUIT at once,
+// and by SIGKILL as by a power cut, except that the kernel still writes what it holds.
 func (s *Server) Stop(signal syscall.Signal) error {
 	select {
 	case ended := <-s.done:

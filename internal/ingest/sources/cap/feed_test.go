@@ -353,7 +353,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// D34: relative links are allowed, but were dropped.
+// Relative links are allowed; once, they were dropped.
 func TestRelativeLinksAreResolved(t *testing.T) {
 	for name, tt := range map[string]struct{ feed, want string }{
 		"an absolute base":           {`<feed xml:base="https://example.org/cap/index.atom"><entry><link href="a.xml"/></entry></feed>`, "https://example.org/cap/a.xml"},

@@ -9,7 +9,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// D17: CAP 1.0 writes the name of a value before it, in the same text.
+// CAP 1.0 writes the name of a value before it, in the same text.
 func TestCAP10(t *testing.T) {
 	r := one(t, with(t, "urn:oasis:names:tc:emergency:cap:1.2", "http://www.incident.com/cap/1.0", "<event>Flood Warning", "<event>Qwertz", "<certainty>Observed", "<certainty>Very Likely",
 		"<onset>", "<eventCode>SAME=TOR</eventCode><onset>", "<geocode><valueName>EMMA_ID</valueName><value>XX001</value></geocode>", "<geocode>FIPS6=006109</geocode>"))
@@ -18,7 +18,7 @@ func TestCAP10(t *testing.T) {
 	}
 }
 
-// D27: a green level is not a hazard, whatever it is called, and a second language is not a second
+// A green level is not a hazard, whatever it is called, and a second language is not a second
 // hazard.
 func TestAEMET(t *testing.T) {
 	spanish := `<info><language>es-ES</language><category>Met</category><event>Aviso de temperaturas máximas de nivel amarillo</event><urgency>Future</urgency>
@@ -43,7 +43,7 @@ func TestAEMET(t *testing.T) {
 	}
 }
 
-// D27: DWD outlines parts of an area without a warning, and sends a message once in each language.
+// DWD outlines parts of an area without a warning, and sends a message once in each language.
 func TestDWD(t *testing.T) {
 	const area = "<polygon>38,-120 38,-119 39,-119 38,-120</polygon>"
 	r := one(t, with(t, area, "<polygon>50,6 50,10 54,10 54,6 50,6</polygon><polygon>40,6 40,7 41,7 41,6 40,6</polygon>",
@@ -74,7 +74,7 @@ func TestDWD(t *testing.T) {
 	}
 }
 
-// D27: GDACS names the areas of its CAP messages "Polygon".
+// GDACS names the areas of its CAP messages "Polygon".
 func TestAnAreaThatIsCalledPolygonHasNoName(t *testing.T) {
 	r := one(t, with(t, "<areaDesc>Test County", "<areaDesc>Polygon", "<area>", "<parameter><valueName>country</valueName><value>Japan</value></parameter><area>"))
 	if r.Name != "Flood Warning - Japan" {

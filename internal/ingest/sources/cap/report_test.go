@@ -632,7 +632,7 @@ func TestAnEmptyPolygonBesideACodeIsNoFault(t *testing.T) {
 	}
 }
 
-// D18: Mexico's tropical storms have no severity.
+// Mexico's tropical storms have no severity.
 func TestACycloneWithoutSeverityIsRankedByItsClass(t *testing.T) {
 	for event, want := range map[string]hazard.Severity{
 		"Huracán": hazard.Warning, "Tormenta Tropical Lidia": hazard.Watch, "Ciclón tropical": hazard.Watch, "Depresión tropical": hazard.Advisory,

@@ -88,7 +88,7 @@ func TestVectors(t *testing.T) {
 		"035-cancel-wrong-sent.cap":      nothing, "039-update-after-cancel.cap": flood, "042-same-id-other-content.cap": hold,
 		"032-alert-after-its-cancel.cap": flood,
 		"073-one-bad-of-two-areas.cap":   "WARNING Flood Warning - Test County; Bad",
-		// D36: a fault in a secondary field must not hide a warning. The vectors are older than
+		// A fault in a secondary field must not hide a warning. The vectors are older than
 		// this decision.
 		"023-scope-missing.cap": flood, "060-geometry.cap": flood,
 	}

@@ -54,7 +54,7 @@ var worldEvents = []struct {
 	{"en-ZA", "Veld fire conditions", hazard.Wildfire},
 }
 
-// D11: 21 of 36 names of events around the world were held, and so not visible.
+// Once, 21 of 36 names of events around the world were held, and so not visible.
 func TestEventsInTheLanguagesOfTheWorld(t *testing.T) {
 	languages, unmapped := map[string]bool{}, 0
 	for _, e := range worldEvents {
@@ -75,7 +75,7 @@ func TestEventsInTheLanguagesOfTheWorld(t *testing.T) {
 	}
 }
 
-// D11: an unknown event is shown with a general type and a note that the type is a guess, even if
+// An unknown event is shown with a general type and a note that the type is a guess, even if
 // it is severe.
 func TestAnUnknownEventIsShownUnderAGeneralType(t *testing.T) {
 	for category, want := range map[string]hazard.Type{
@@ -95,7 +95,7 @@ func TestAnUnknownEventIsShownUnderAGeneralType(t *testing.T) {
 	}
 }
 
-// D11: event codes have precedence over words.
+// Event codes have precedence over words.
 func TestCodesForEvents(t *testing.T) {
 	for _, tt := range []struct {
 		name, value, event string

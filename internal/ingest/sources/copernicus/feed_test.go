@@ -306,7 +306,7 @@ func TestABadRecordIsOneRejectAndItsNeighboursStay(t *testing.T) {
 	}
 }
 
-// D36: an activation is shown even if other members are unreadable.
+// An activation is shown even if other members are unreadable.
 func TestADoubtfulFieldIsANote(t *testing.T) {
 	for name, tt := range map[string]struct {
 		bad, note string

@@ -113,7 +113,7 @@ func TestABadItemIsOneRejectAndItsNeighboursStay(t *testing.T) {
 	}
 }
 
-// D35: an item that is not well-formed affects only itself, and gets a note if its meaning is
+// An item that is not well-formed affects only itself, and gets a note if its meaning is
 // clear.
 func TestAnItemThatIsNotWellFormedIsReadAsFarAsItCan(t *testing.T) {
 	for name, bad := range map[string]string{
@@ -131,7 +131,7 @@ func TestAnItemThatIsNotWellFormedIsReadAsFarAsItCan(t *testing.T) {
 	}
 }
 
-// D22: a longitude just beyond 180° is on the other side of the antimeridian.
+// A longitude just beyond 180° is on the other side of the antimeridian.
 func TestPolygonsOfCAPAreWrapped(t *testing.T) {
 	want := `{"type":"Polygon","coordinates":[[[179.5,-17],[-179.8,-17],[-179.8,-16],[179.5,-17]]]}`
 	if got := string(capPolygon("-17,179.5 -17,180.2 -16,-179.8 -17,179.5")); got != want {
@@ -183,7 +183,7 @@ func TestThePresentLevelIsThatOfTheEpisode(t *testing.T) {
 	}
 }
 
-// D29: the wind of a storm has precedence over the color of its impact. Until the storm has a name,
+// The wind of a storm has precedence over the color of its impact. Until the storm has a name,
 // its number in a basin identifies it.
 func TestAStormHasTheLevelOfItsWindAndTheNumberOfItsBasin(t *testing.T) {
 	const was = "Hurricane/Typhoon > 74 mph (maximum wind speed of 185 km/h)"
@@ -208,7 +208,7 @@ func TestAStormHasTheLevelOfItsWindAndTheNumberOfItsBasin(t *testing.T) {
 	}
 }
 
-// D15: each of several fires in one country has its own name.
+// Each of several fires in one country has its own name.
 func TestFiresAndFloodsAreNamedByTheNearestTown(t *testing.T) {
 	fire := func(point string) string {
 		return flood(`"FL"`, `"WF"`, "[11.3426,44.4938]}", point+"}", "Magnitude 0 ", "Green impact for forestfire in 5763 ha", `"country":"Italy"`, `"country":"Democratic Republic of Congo"`)
@@ -345,7 +345,7 @@ func TestWhatIsNotToBeBelievedIsHeld(t *testing.T) {
 	}
 }
 
-// D17: 38 records with the alert level "1.5" were rejected, and a flood with a start in the future
+// Once, 38 records with the alert level "1.5" were rejected, and a flood with a start in the future
 // was held for weeks.
 func TestWhatIsOddInOneFieldIsShownWithANote(t *testing.T) {
 	score := func(n, title string) string {

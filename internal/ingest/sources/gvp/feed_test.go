@@ -147,7 +147,7 @@ func TestWhatIsNoFeedIsRefused(t *testing.T) {
 	}
 }
 
-// D35: an item that is not well-formed affects only itself, and gets a note if its meaning is
+// An item that is not well-formed affects only itself, and gets a note if its meaning is
 // clear.
 func TestAnItemThatIsNotWellFormedCostsNoOther(t *testing.T) {
 	third := an("262000", "332020")

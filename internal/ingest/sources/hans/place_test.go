@@ -10,7 +10,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// D26: all 1,352 notices were held when the positions of volcanoes could not be fetched.
+// Once, all 1,352 notices were held when the positions of volcanoes could not be fetched.
 func TestVolcanoesArePlacedWithoutNetwork(t *testing.T) {
 	offline := Places{Kept: func(context.Context, string) (string, error) { return "", errors.New("never fetched") }}
 	for code, want := range map[string]hazard.Point{

@@ -525,7 +525,7 @@ func TestAPayloadOfAnotherKindIsRefusedWithOneSentence(t *testing.T) {
 	}
 }
 
-// D35: an item that is not well-formed affects only itself, and ends no storm.
+// An item that is not well-formed affects only itself, and ends no storm.
 func TestAnItemThatIsNotWellFormedCostsNoOther(t *testing.T) {
 	whole := string(rss())
 	begin, end := strings.Index(whole, "<item>"), strings.LastIndex(whole, "</item>")

@@ -112,7 +112,7 @@ func TestABadFeatureIsRejectedAlone(t *testing.T) {
 	}
 }
 
-// D36: an unreadable member becomes a note on the fire, which is shown.
+// An unreadable member becomes a note on the fire, which is shown.
 func TestAFireIsShownWithANoteOnWhatCannotBeRead(t *testing.T) {
 	for name, tt := range map[string]struct{ bad, note string }{
 		"size an object":       {a(`32575`, `{"acres":1}`), `IncidentSize: {"acres":1}, expected a number`},

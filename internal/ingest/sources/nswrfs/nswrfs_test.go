@@ -30,7 +30,7 @@ func incident(category, kind string) string {
 		"pubDate":"18/03/2020 11:00:00 PM"}}]}`, category, category, kind)
 }
 
-// D30: a fire about which people are warned is a WARNING.
+// A fire about which people are warned is a WARNING.
 func TestLevels(t *testing.T) {
 	for _, tt := range []struct {
 		category, kind string

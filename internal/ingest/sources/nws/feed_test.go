@@ -148,7 +148,7 @@ func TestBadSingleMessageIsRejected(t *testing.T) {
 	}
 }
 
-// D36: an unreadable part of a message becomes a note, and the warning is shown.
+// An unreadable part of a message becomes a note, and the warning is shown.
 func TestWarningIsShownWithANoteOnWhatCannotBeRead(t *testing.T) {
 	const key, good = "KDMX.TO.W.0044.2026", "/O.NEW.KDMX.TO.W.0044.260521T1900Z-260521T1945Z/"
 	parameters := func(members object) object { return object{"parameters": members} }

@@ -264,7 +264,7 @@ func TestAbsurdReportsAreHeld(t *testing.T) {
 	}
 }
 
-// D11: a new name does not hold back a warning.
+// A new name does not hold back a warning.
 func TestAnUnknownEventIsShownWithANote(t *testing.T) {
 	r := one(t, with(tornado(), object{"event": "Meteor Warning", "parameters": object{}}))
 	if r.Suspect != "" || r.Severity != hazard.Warning || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], `"Meteor Warning" is in no list`) {
@@ -272,7 +272,7 @@ func TestAnUnknownEventIsShownWithANote(t *testing.T) {
 	}
 }
 
-// D13: the name of an emergency contains that word.
+// The name of an emergency contains that word.
 func TestEmergenciesStandOutInTheName(t *testing.T) {
 	for want, o := range map[string]object{
 		"Tornado Emergency - Polk, IA; Story, IA":                                  with(tornado(), object{"parameters": object{"tornadoDamageThreat": []string{"CATASTROPHIC"}}}),

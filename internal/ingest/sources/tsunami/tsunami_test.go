@@ -383,7 +383,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// D34: the poller decides and reports whether a link may be followed. So an index with such links
+// The poller decides and reports whether a link may be followed. So an index with such links
 // must not look empty.
 func TestLinksAreHandedOnWhereverTheyLead(t *testing.T) {
 	index := func(href string) []byte {
