@@ -48,6 +48,26 @@ test("a phone opens on what matters most, and the next time where it was", { tag
   await expect(row(page, h)).toHaveCount(0);
 });
 
+test("a phone's first screen has three hazards, and what to do of the first in two lines", { tag: "@slow" }, async ({ page, server }) => {
+  test.skip(!isPhone(page), "a wide window has room");
+  for (let n = 0; n < 3; n++) {
+    await server.hazard(`Flood - Old Harbour ${n}`, {
+      severity_ID: "WARNING",
+      latitude: 53.55 + n / 100,
+      instruction: "Persons with interests along the river must move cars and cattle from the lower town. Then stay away.",
+    });
+  }
+  await open(page, "#map=7/53.5/10");
+  const rows = page.locator("#list .row");
+  await expect(rows.nth(2).locator(".row-do")).toBeVisible();
+  const lines = async (n: number) => {
+    const row = rows.nth(n).locator(".row-do");
+    return Math.round((await row.boundingBox())!.height / Number.parseFloat(await row.evaluate((e) => getComputedStyle(e).lineHeight)));
+  };
+  expect([await lines(0), await lines(1), await lines(2)]).toEqual([2, 1, 1]);
+  await expect(rows.nth(2).locator(".row-headline")).toBeInViewport({ ratio: 1 });
+});
+
 test("where I am is shown, and no request tells the server of it", { tag: "@slow" }, async ({ page, server, context }) => {
   await context.grantPermissions(["geolocation"], { origin: server.url });
   await context.setGeolocation({ latitude: 53.6123, longitude: 10.0456 });
