@@ -28,6 +28,9 @@ type database interface {
 	// remote reports whether the database is a server. Such a database may be unreachable, and a
 	// single statement can run beside a writer.
 	remote() bool
+	// late reports whether a statement of a write transaction may return before the database has run
+	// it, so that its error comes with a later one.
+	late() bool
 	// refuseWrites makes the database refuse every write to the tables, by any program, once the
 	// transaction is committed.
 	refuseWrites(ctx context.Context, tx *sql.Tx, tables []string) error

@@ -230,6 +230,8 @@ func (*postgres) wait(context.Context, *Store, time.Duration) error { return nil
 
 func (*postgres) remote() bool { return true }
 
+func (*postgres) late() bool { return true }
+
 func (*postgres) refuseWrites(ctx context.Context, tx *sql.Tx, tables []string) error {
 	// 25006 is read_only_sql_transaction; servers answer it with 503.
 	if _, err := tx.ExecContext(ctx, `CREATE OR REPLACE FUNCTION hazardd_moved() RETURNS trigger LANGUAGE plpgsql AS

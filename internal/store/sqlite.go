@@ -200,6 +200,8 @@ func (sqlite) wait(ctx context.Context, s *Store, timeout time.Duration) error {
 
 func (sqlite) remote() bool { return false }
 
+func (sqlite) late() bool { return false }
+
 func (sqlite) refuseWrites(ctx context.Context, tx *sql.Tx, tables []string) error {
 	for _, table := range tables {
 		for _, act := range []string{"INSERT", "UPDATE", "DELETE"} {

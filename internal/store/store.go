@@ -305,21 +305,19 @@ func (s *core) inTx(ctx context.Context, f transaction) error {
 }
 
 // inSmallTx is inTx for a write of a few statements, which the transaction of another writer may take
-// along.
+// along. f may run twice, as with inGroupTx.
 func (s *core) inSmallTx(ctx context.Context, f transaction) error {
-	if s.database.remote() {
-		return s.inTx(ctx, f)
-	}
-	return s.inTxOr(ctx, f, &shared{run: f, small: true, done: make(chan struct{})})
+	return s.inSharedTx(ctx, f, &shared{run: f, small: true, done: make(chan struct{})})
 }
 
 // inGroupTx is inTx for a write of a feed, which shares a transaction with those of other feeds that wait.
 // f may run twice: if another write has ended that transaction, it runs in one of its own.
 func (s *core) inGroupTx(ctx context.Context, f transaction) error {
-	if s.database.remote() {
-		return s.inTx(ctx, f)
-	}
-	err := s.inTxOr(ctx, f, &shared{run: f, done: make(chan struct{})})
+	return s.inSharedTx(ctx, f, &shared{run: f, done: make(chan struct{})})
+}
+
+func (s *core) inSharedTx(ctx context.Context, f transaction, of *shared) error {
+	err := s.inTxOr(ctx, f, of)
 	if errors.Is(err, errAlong) {
 		return s.inTx(ctx, f)
 	}
@@ -332,15 +330,20 @@ func (s *core) inTxOr(ctx context.Context, f transaction, of *shared) error {
 	var carried []*shared
 	err := s.inTurn(ctx, of, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) (err error) {
 		began := time.Now()
-		if err := f(ctx, tx, q); err != nil || s.database.remote() {
+		if err := f(ctx, tx, q); err != nil || s.database.late() && of == nil {
 			return err
 		}
-		carried, err = s.turns.takeAlong(ctx, tx, q, of != nil && !of.small, began)
+		carried, err = s.turns.takeAlong(ctx, tx, q, of != nil && !of.small, s.database.late(), began)
 		return err
 	})
+	if err != nil && len(carried) > 0 && s.database.late() && !errors.Is(err, hazard.ErrUnavailable) {
+		err = errAlong // it may be an error of any of them
+	}
 	landed(carried, err)
 	s.noteCommit()
-	s.measures.wrote(err, time.Since(began))
+	if of == nil || !errors.Is(err, errAlong) { // it is repeated
+		s.measures.wrote(err, time.Since(began))
+	}
 	s.noteWrite(err)
 	return err
 }

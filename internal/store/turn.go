@@ -178,15 +178,16 @@ func (q *turns) next(now time.Time) *turn {
 }
 
 // board takes a write out of the queue that a transaction takes along: a small one, or, in that of a
-// feed, another feed's if that is next in line, so that nobody waits longer. It returns nil if there is none.
-func (q *turns) board(feed bool) *shared {
+// feed, another feed's if that is next in line, so that nobody waits longer. If inOrder is set, that counts for
+// small ones too. It returns nil if there is none.
+func (q *turns) board(feed, inOrder bool) *shared {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	i := slices.IndexFunc(q.waiting, func(t *turn) bool { return t.shared != nil && t.shared.small })
-	if i < 0 && feed {
+	if inOrder || i < 0 && feed {
 		i = slices.Index(q.waiting, q.next(time.Now()))
 	}
-	if i < 0 || q.waiting[i].shared == nil {
+	if i < 0 || q.waiting[i].shared == nil || !q.waiting[i].shared.small && !feed {
 		return nil
 	}
 	along := q.waiting[i].shared
@@ -215,14 +216,28 @@ func (q *turns) given(t *turn, err error) error {
 }
 
 // takeAlong runs writes that wait in the transaction of another writer, since it began. One that fails is
-// undone, and harms no other. taken are those that share the end of the transaction.
-func (q *turns) takeAlong(ctx context.Context, tx *sql.Tx, queries *sqlc.Queries, feed bool, began time.Time) (taken []*shared, err error) {
+// undone, and harms no other. If errors of the database come late, it is not known whose they are: one that
+// fails ends the transaction, and each runs in one of its own. taken are those that share the end of the transaction.
+func (q *turns) takeAlong(ctx context.Context, tx *sql.Tx, queries *sqlc.Queries, feed, late bool, began time.Time) (taken []*shared, err error) {
 	for {
-		s := q.board(feed && time.Since(began) < groupTime)
+		soon := time.Since(began) < groupTime
+		if late && !soon { // a database that is far away takes long over small writes too
+			return taken, nil
+		}
+		s := q.board(feed && soon, late)
 		if s == nil {
 			return taken, nil
 		}
 		taken = append(taken, s)
+		if late {
+			if s.in(ctx, tx, queries); s.err != nil {
+				if s.fault == "" {
+					s.err = nil
+				}
+				return taken, errAlong
+			}
+			continue
+		}
 		if _, err := tx.ExecContext(ctx, `SAVEPOINT along`); err != nil {
 			return taken, err
 		}

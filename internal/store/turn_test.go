@@ -13,6 +13,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
 // On a disk that needed 3 s for a sync, writers waited for 24 s and more (R9).
@@ -262,18 +263,33 @@ func TestOnlyPeopleWriteWhileOthersAreHeld(t *testing.T) {
 // Feeds that wait share a commit. One that fails is undone alone; one that ends the whole transaction, as a
 // damaged page does, harms no other either.
 func TestFeedsShareACommit(t *testing.T) {
+	const late = `INSERT INTO counters (name, value) VALUES ($1, 0)` // it is there; PostgreSQL says so with a later statement
+	open := func(t *testing.T) (*store.Store, error) {
+		return store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
+	}
+	if postgres.Postgres() {
+		b := postgres.NewBubble(t)
+		open = func(t *testing.T) (*store.Store, error) {
+			return store.Open(t.Context(), t.TempDir(), b.Copy(t), store.WithDialer(b.Dial))
+		}
+	}
 	for name, tt := range map[string]struct {
 		fails, commits int
+		postgres       int // commits there, where any error ends the others
 		how            string
 	}{
-		"all are well":        {-1, 1, ""},
-		"one fails":           {3, 1, "SELECT 1"},
-		"one panics":          {3, 1, ""},
-		"one ends the others": {3, 4, "ROLLBACK"}, // those before it, each in its own, and the others
+		"all are well":        {-1, 1, 1, ""},
+		"one fails":           {3, 1, 4, "SELECT 1"},
+		"one panics":          {3, 1, 4, ""},
+		"one ends the others": {3, 4, 4, "ROLLBACK"}, // those before it, each in its own, and the others
+		"one fails late":      {3, 1, 5, late},       // in the next one: those until then, each in its own, and the others
 	} {
+		if postgres.Postgres() {
+			tt.commits = tt.postgres
+		}
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
+				s, err := open(t)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -301,10 +317,14 @@ func TestFeedsShareACommit(t *testing.T) {
 							if tt.how == "" {
 								panic(fault.Error())
 							}
+							if tt.how == late {
+								_, err := in.ExecContext(t.Context(), late, "change")
+								return err
+							}
 							_, err := in.ExecContext(t.Context(), tt.how)
 							return errors.Join(fault, err)
 						})
-						if (i == tt.fails) != errors.Is(err, fault) || i != tt.fails && err != nil {
+						if (i == tt.fails && tt.how != late) != errors.Is(err, fault) || (i == tt.fails) != (err != nil) {
 							t.Errorf("feed %d: %v", i, err)
 						}
 						mu.Lock()
