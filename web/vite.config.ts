@@ -47,6 +47,8 @@ export default defineConfig({
       output: {
         // What the page begins with is one file: it is asked for at once, and compresses better.
         codeSplitting: { groups: [{ name: "page", test: began }] },
+        // The worker knows the file that it shares with the page by the name that it has already.
+        assetFileNames: (asset) => `assets/[name]${asset.names[0]?.startsWith("maplibre-shared-") ? "" : "-[hash]"}[extname]`,
         chunkFileNames: (chunk) => wordsFile(chunk) ?? (["view", "page"].includes(chunk.name) ? "assets/[name]-[hash].js" : "assets/later-[name]-[hash].js"),
       },
     },

@@ -72,7 +72,7 @@ test("a warning sounds, and is a notification of the browser, by choice alone", 
   expect((await told()).tones).toBe(4); // two when it was chosen, two for the warning
 });
 
-test("the map can be installed, and opens without a connection with what it last showed and how old that is", { tag: "@slow" }, async ({ page, server, watch }) => {
+test("the map can be installed, and opens without a connection with what it last showed and how old that is", { tag: "@ci" }, async ({ page, server, watch }) => {
   test.skip(isPhone(page), "the same code as on a wide screen");
   watch.expectFailures(/net::ERR_|503|502/);
   expect((await page.request.get("/favicon.ico")).headers()["content-type"]).toBe("image/png");

@@ -1,6 +1,7 @@
 // Splits MapLibre into three files, in maplibre/: what the page and its worker share, the page's part, the worker's part. MapLibre's own files for a
 // strict policy have the shared part twice, a hundred kilobytes; its one file makes the worker out of text, which the page's policy forbids.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 
 const code = readFileSync(new URL("../node_modules/maplibre-gl/dist/maplibre-gl.js", import.meta.url), "utf8");
 const to = new URL("../maplibre/", import.meta.url);
@@ -12,8 +13,14 @@ const part = Object.fromEntries(starts.map((m, i) => {
   return [m[1], code.slice(m.index + m[0].length - 1, code.lastIndexOf(");", end))];
 }));
 
-mkdirSync(to, { recursive: true });
-// The page runs the shared part as a module without exports, the worker as a script.
-writeFileSync(new URL("maplibre-shared.js", to), `${licence}globalThis.maplibreShared={};${part.shared}(globalThis.maplibreShared);\n`);
-writeFileSync(new URL("maplibre-worker.js", to), `${licence}importScripts(new URL(self.location.hash.slice(1),self.location));${part.worker}(globalThis.maplibreShared);\n`);
-writeFileSync(new URL("index.js", to), `${licence}const maplibregl={};${part.index}(maplibregl,globalThis.maplibreShared);export default maplibregl;\n`);
+rmSync(to, { recursive: true, force: true });
+mkdirSync(to);
+const write = (name, text) => writeFileSync(new URL(name, to), text);
+// The page runs the shared part as a module without exports, the worker as a script. The worker names it in its own text: from a service worker's
+// cache it comes without what an address ends with.
+const text = `${licence}globalThis.maplibreShared={};${part.shared}(globalThis.maplibreShared);\n`;
+const shared = `maplibre-shared-${createHash("sha256").update(text).digest("hex").slice(0, 8)}.js`;
+write(shared, text);
+write("maplibre-worker.js", `${licence}importScripts(${JSON.stringify(shared)});${part.worker}(globalThis.maplibreShared);\n`);
+write("index.js", `${licence}const maplibregl={};${part.index}(maplibregl,globalThis.maplibreShared);export default maplibregl;\n`);
+write("files.ts", `export { default as shared } from "./${shared}?url";\nexport { default as worker } from "./maplibre-worker.js?url";\n`);

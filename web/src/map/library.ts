@@ -1,9 +1,7 @@
 // MapLibre's files beside the map's own code: what the page and its worker share, and the worker (scripts/maplibre.mjs).
-import shared from "../../maplibre/maplibre-shared.js?url";
-import worker from "../../maplibre/maplibre-worker.js?url";
+import { shared, worker } from "../../maplibre/files";
 
-/** The worker's address, which names the file that it shares with the page. */
-export const workerAddress = `${new URL(worker, location.href)}#${new URL(shared, location.href)}`;
+export const workerAddress = new URL(worker, location.href).href;
 
 async function file(address: string): Promise<void> {
   if (await window.hazarddFetched?.get(new URL(address, location.href).href)) return;
