@@ -17,7 +17,7 @@ func TestCostlyAnswersAreMadeOncePerChangeAndAudience(t *testing.T) {
 	h := s.hazard("red", "hazard_Name", "Secret")
 	s.product("red", h.HazardID, note("title", "Secret", "security_Flag", "R"))
 	for _, path := range []string{
-		"/hazards?f=gpkg", "/hazards?f=parquet", "/hazards?f=kml", "/hazards?f=geojson&limit=2", "/hazards/active?f=csv&type=FLOOD",
+		"/hazards?f=gpkg", "/hazards?f=parquet", "/hazards?f=kml", "/hazards?f=geojson&limit=50", "/hazards/active?f=csv&type=FLOOD",
 		"/arcgis/rest/services/hazards/FeatureServer/0/query?where=1%3D1&outFields=*&f=json", "/ogc/collections/hazards/items",
 	} {
 		tag := func(user string, header ...string) string {
