@@ -101,6 +101,9 @@ func (a *Hazards) SummaryOf(ctx context.Context, h *hazard.Hazard, language *wor
 	return s, nil
 }
 
+// since is the parameter for what has changed in the summary.
+const since = "since"
+
 // summary serves the active hazards in short, the most important first.
 func (a *Lists) summary(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	values, err := route.OptionalValues(r)
@@ -110,12 +113,12 @@ func (a *Lists) summary(w http.ResponseWriter, r *http.Request, who *auth.Caller
 	now := a.Now()
 	v := a.Live.View(now)
 	for name := range values {
-		if name != route.LangParameter && name != "since" {
+		if name != route.LangParameter && name != since {
 			return a.summaryOfSearch(w, r, who, v, now)
 		}
 	}
-	if n := len(values["since"]); n > 1 {
-		return route.Repeated("since", n)
+	if n := len(values[since]); n > 1 {
+		return route.Repeated(since, n)
 	}
 	wish, err := a.Wish(r, values)
 	if err != nil {
@@ -123,7 +126,7 @@ func (a *Lists) summary(w http.ResponseWriter, r *http.Request, who *auth.Caller
 	}
 	language := words.Best(wish.Tags()...)
 	// A summary does not depend on the caller.
-	body, err := a.lists.Entries(v, "summary "+language.ID, saidFor(language, now), view.Filter{}, nil, wish, values.Get("since"), func(add func(int64, []byte) error, list iter.Seq2[*hazard.Hazard, int]) error {
+	body, err := a.lists.Entries(v, "summary "+language.ID, saidFor(language, now), view.Filter{}, nil, wish, values.Get(since), func(add func(int64, []byte) error, list iter.Seq2[*hazard.Hazard, int]) error {
 		// The first request may be canceled while others still wait for the body.
 		return a.eachSummary(context.WithoutCancel(r.Context()), ranked(list), language, now, add)
 	})
@@ -134,7 +137,7 @@ func (a *Lists) summary(w http.ResponseWriter, r *http.Request, who *auth.Caller
 		return err
 	}
 	if body == nil { // the whole list, which a browser keeps at its own address
-		values.Del("since")
+		values.Del(since)
 		whole := "summary"
 		if len(values) > 0 {
 			whole += "?" + values.Encode()
@@ -150,9 +153,12 @@ func (a *Lists) summary(w http.ResponseWriter, r *http.Request, who *auth.Caller
 
 // summaryOfSearch serves the summaries of the active hazards that match a search.
 func (a *Lists) summaryOfSearch(w http.ResponseWriter, r *http.Request, who *auth.Caller, v *view.View, now hazard.Instant) error {
-	q, form, err := a.searchQuery(r)
+	q, form, err := a.searchQuery(r, since)
 	if err != nil {
 		return err
+	}
+	if r.URL.Query().Has(since) {
+		return route.BadParameter(since, "is for the whole list: it goes with %s alone", route.LangParameter)
 	}
 	if form != format.JSON || r.URL.Query().Has("f") {
 		return route.BadParameter("f", "a summary is available as json only")

@@ -155,12 +155,12 @@ func Narrow[T comparable](wanted *[]T, only T) bool {
 }
 
 // searchQuery parses the parameters of a search and the format.
-func (a *Lists) searchQuery(r *http.Request) (query.Query, format.Format, error) {
+func (a *Lists) searchQuery(r *http.Request, also ...string) (query.Query, format.Format, error) {
 	values, err := route.QueryValues(r)
 	if err != nil {
 		return query.Query{}, format.JSON, err
 	}
-	q, faults := query.Parse(values, "f", route.LangParameter)
+	q, faults := query.Parse(values, append(also, "f", route.LangParameter)...)
 	if n := len(values["f"]); n > 1 {
 		return q, format.JSON, route.Repeated("f", n)
 	}
