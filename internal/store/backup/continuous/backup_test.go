@@ -186,14 +186,16 @@ func restore(t *testing.T, from blob.Shelf, at time.Time) (*continuous.Found, *s
 // the database meanwhile, in a folder and in a bucket.
 func TestARestoreBringsBackWhatWasWritten(t *testing.T) {
 	test.NoRace(t)
-	for kind, settings := range map[string]func() blob.Settings{"folder": func() blob.Settings { return blob.Settings{} }, "bucket": func() blob.Settings { return s3.New(t).Settings() }} {
+	for kind, settings := range map[string]func(*testing.T) blob.Settings{
+		"folder": func(*testing.T) blob.Settings { return blob.Settings{} }, "bucket": func(t *testing.T) blob.Settings { return s3.New(t).Settings() },
+	} {
 		t.Run(kind, func(t *testing.T) {
 			s := open(t, filepath.Join(t.TempDir(), "data"))
 			w := &writer{t: t, store: s, r: rand.New(rand.NewPCG(1, 2))}
 			for range 30 {
 				w.write()
 			}
-			to := shelf(t, filepath.Join(t.TempDir(), "backup"), settings())
+			to := shelf(t, filepath.Join(t.TempDir(), "backup"), settings(t))
 			for range 3 { // each start of a server begins a generation
 				b := run(t, s, to, time.Now)
 				for range 60 {
