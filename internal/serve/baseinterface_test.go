@@ -622,6 +622,7 @@ func testRevalidation(t *testing.T, s *stage) {
 }
 
 func TestExpiry(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	s := start(t)
 	end := now().Add(3 * time.Second)
 	made := s.hazard("red", "end_Date", end.Digits(), "autoexpire", "Y")

@@ -34,6 +34,7 @@ const (
 // of its continuous backup, and in no answer to a reader or an editor.
 func TestACanaryIsNowhereAfterARedaction(t *testing.T) {
 	test.NoRace(t)
+	t.Parallel() // it waits more than it works
 	var data, database string
 	backup := t.TempDir()
 	s, box := posted(t, func(c *app.Config) {

@@ -54,6 +54,7 @@ func twoEditors(t *testing.T, f func(*app.Config)) (*world, postbox) {
 const drowning = `{"hazard_Name":"Flood","type_ID":"FLOOD","severity_ID":%q,"category_ID":%q,"latitude":10,"longitude":20,"area":{"type":"Polygon","coordinates":[[[19.9,9.9],[20.1,9.9],[20.1,10.1],[19.9,10.1],[19.9,9.9]]]}}`
 
 func TestTwoPeoplePublishAWarning(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	s, box := twoEditors(t, func(c *app.Config) { c.ApproveWarnings = true })
 	for _, category := range []string{"EVENT", "EXERCISE"} { // drills take the same way
 		a := s.do("red", "POST", "/hazards", fmt.Sprintf(drowning, "WARNING", category))
@@ -273,6 +274,7 @@ func TestDraftsAreListedByWhoMayDecide(t *testing.T) {
 // The author of a draft knows who may decide, who has seen it, and reminds them.
 // Approvers are told beyond the map, over a channel of their own.
 func TestApproversAreToldOfADraft(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	s, box := twoEditors(t, func(c *app.Config) { c.ApproveWarnings = true })
 	if a := s.do("second", "POST", "/subscriptions", `{"drafts":true,"channels":[{"kind":"webpush","to":"{\"a\":1}"}]}`); a.Status != 201 || !strings.Contains(string(a.Body), `"drafts":true`) {
 		t.Fatalf("%d %s", a.Status, a.Body)

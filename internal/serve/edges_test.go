@@ -59,6 +59,7 @@ func TestClearingOrganizationsPublishesNothing(t *testing.T) {
 
 // A hazard that ends while a request to extend it is waiting is not extended.
 func TestAHazardThatEndedMeanwhileIsNotExtended(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	s := start(t)
 	const life = 2 * time.Second
 	end := hazard.At(time.Now().Add(life))

@@ -760,6 +760,7 @@ func TestAStreamTellsWhatPassesItsFilterAndWhatLeavesIt(t *testing.T) {
 
 // A hazard that expires leaves the active ones with the change that records its end.
 func TestAHazardThatEndsByItselfLeavesTheStreamOfActiveOnes(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	s := start(t)
 	stream := s.subscribe("reader", "?after=0&status=A")
 	s.hazard("red", "autoexpire", "Y", "end_Date", digits(int64(s.Now())+300))

@@ -139,6 +139,7 @@ func TestExposureOfAHazard(t *testing.T) {
 // States and provinces come after the countries. If their boundaries are unknown, they are those
 // with towns of the area.
 func TestExposureNamesStatesAndProvinces(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	s := start(t, func(c *app.Config) { c.NoExposure = false })
 	for _, tt := range []struct {
 		lon, lat float64 // middle of a square

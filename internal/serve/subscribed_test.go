@@ -142,6 +142,7 @@ func (w *world) sendForm(t *testing.T, link, body string, status int) string {
 
 // The links in messages work, from the first mail to the last click.
 func TestTheLinksOfMessages(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	var logs bytes.Buffer
 	s, box := posted(t, func(c *app.Config) {
 		c.Public, c.Logger = route.PublicRead, slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -298,6 +299,7 @@ func TestTheLinksOfMessages(t *testing.T) {
 // On a public server an address is enough for a subscription, on others it is not, and an invalid
 // token never is.
 func TestASubscriptionWithoutAnAccount(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	s, box := posted(t, func(c *app.Config) { c.Public = route.PublicRead })
 	draft := `{"where":{"points":[{"lon":20,"lat":10,"radius_km":50}]},"channels":[{"kind":"email","to":"eve@example.org"}]}`
 	a := s.do("", "POST", "/subscriptions", draft)

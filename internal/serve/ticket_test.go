@@ -78,6 +78,7 @@ func TestATicketOpensOneStreamAndNoOther(t *testing.T) {
 }
 
 func TestAStreamByTicketEndsWithItsSession(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	s := start(t, func(c *app.Config) { c.Public = "read" })
 	pair, err := s.Auth.Issue(t.Context(), auth.Actor{}, "reader", s.Now())
 	if err != nil {

@@ -21,6 +21,7 @@ type hook struct {
 }
 
 func TestWebhooksOverHTTP(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	s := start(t, func(c *app.Config) { c.WebhookAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	received := make(chan string, 10)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
