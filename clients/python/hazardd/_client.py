@@ -352,6 +352,8 @@ def _path(*parts: Any) -> str:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, datetime.datetime):
         if value.tzinfo is None:
             raise Error("invalid", "a moment without a time zone")

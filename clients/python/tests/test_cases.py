@@ -95,6 +95,10 @@ class Cases(unittest.TestCase):
                 else:
                     self.assertEqual(run(case), case.get("names", case.get("is")))
 
+    def test_a_filter_may_be_true(self) -> None:
+        found = client({}).active(type="FLOOD", bbox=[-180, -90, 180, 90], possible=True)
+        self.assertEqual([name(h) for h in found], ["High water"])
+
     def test_nothing_secret_is_printed(self) -> None:
         self.assertNotIn("secret", repr(hazardd.Client("http://127.0.0.1", username="a", password="secret")))
 
