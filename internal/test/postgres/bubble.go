@@ -143,7 +143,7 @@ func (c *bubbleConn) look(b []byte) (n int, err error) {
 	}
 	var failed error
 	if err := raw.Read(func(fd uintptr) bool {
-		n, failed = syscall.Read(int(fd), b)
+		n, failed = read(fd, b)
 		return true
 	}); err != nil {
 		return 0, err
