@@ -21,6 +21,7 @@ export class Summaries {
   #hazards: Hazards = new Map();
   #list: readonly Summary[] = [];
   #tag: string | undefined;
+  #begun = false;
   #read = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -37,7 +38,8 @@ export class Summaries {
    * time it goes on from the list that the browser has kept, if it may keep any: that one is old, and is shown to nobody.
    */
   async read(options: Options): Promise<readonly [Headers, readonly Summary[], boolean]> {
-    if (!this.#tag && this.api.open && !this.api.user) await this.#take(await this.api.request(SUMMARIES, { ...options, cache: "force-cache" }), []);
+    if (!this.#begun && this.api.open && !this.api.user) await this.#take(await this.api.request(SUMMARIES, { ...options, cache: "force-cache" }), []);
+    this.#begun = true;
     const [tag, before] = [this.#tag, this.#list];
     try {
       const answer = await this.api.request(tag ? `${SUMMARIES}?since=${encodeURIComponent(tag)}` : SUMMARIES, options);

@@ -80,6 +80,16 @@ it("begins with what the browser has kept where all may read, and shows it only 
   expect(member.asked).toEqual(["/hazards/active/summary"]);
 });
 
+it("asks a server that refuses differences for all, and not for a difference from what is kept again", async () => {
+  const refused = () => {
+    throw new Problem(400, "since is not known here");
+  };
+  const { asked, summaries } = server([whole("old", summary(1)), refused, whole("a", summary(2))], { open: true });
+  await expect(summaries.read({})).rejects.toThrow(Problem);
+  expect(ids((await summaries.read({}))[1])).toEqual([2]);
+  expect(asked.at(-1)).toBe("/hazards/active/summary");
+});
+
 it("reads what is missing of hazards that change all the time", async () => {
   const { asked, summaries } = server([() => whole("a", summary(1, Date.now()), summary(2))()]);
   for (let n = 0; n < 40; n++) { // a change every half second, for 20 seconds
