@@ -60,7 +60,7 @@ func (x *Quarantine) Recheck(ctx context.Context) {
 const toldAgain = 5 * time.Minute
 
 // Telling reports whether err means that something damaged is in the way of telling about a change,
-// and remembers it as long as those who tell meet it.
+// and remembers it until toldAgain after it was last met.
 func (x *Quarantine) Telling(n int64, err error) bool {
 	return x.skipFor(fmt.Sprintf("what change %d needs", n), err, func(context.Context) error { return nil }, toldAgain)
 }

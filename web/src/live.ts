@@ -26,8 +26,8 @@ export interface Sink {
 /** Where the list of hazards is, and how it is read. */
 export interface Feed {
   readonly path: string;
-  /** The header of the answer, and the hazards; undefined: nothing has changed. `anew` wants them in any case. */
-  read(options: Options, anew: boolean): Promise<readonly [Headers, (readonly Hazard[])?]>;
+  /** The header of the answer, and the hazards; undefined: nothing has changed. `always` wants them in any case. */
+  read(options: Options, always: boolean): Promise<readonly [Headers, (readonly Hazard[])?]>;
 }
 
 export const WHOLE = "/hazards/active";
@@ -37,8 +37,8 @@ export function whole(api: Api): Feed {
   let tag: string | undefined;
   return {
     path: WHOLE,
-    async read(options, anew) {
-      const answer = await api.request(WHOLE, { ...options, headers: tag && !anew ? { "If-None-Match": tag } : {}, allow: [304] });
+    async read(options, always) {
+      const answer = await api.request(WHOLE, { ...options, headers: tag && !always ? { "If-None-Match": tag } : {}, allow: [304] });
       if (answer.status === 304) return [answer.headers];
       const list = (await answer.json()) as readonly Hazard[];
       tag = answer.headers.get("ETag") ?? undefined;

@@ -159,17 +159,12 @@ func (c *bubbleConn) look(b []byte) (n int, err error) {
 	return n, nil
 }
 
-func (c *bubbleConn) SetDeadline(t time.Time) error {
-	err := c.TCPConn.SetDeadline(t)
-	select {
-	case c.due <- struct{}{}:
-	default:
-	}
-	return err
-}
+func (c *bubbleConn) SetDeadline(t time.Time) error { return c.wake(c.TCPConn.SetDeadline(t)) }
 
-func (c *bubbleConn) SetReadDeadline(t time.Time) error {
-	err := c.TCPConn.SetReadDeadline(t)
+func (c *bubbleConn) SetReadDeadline(t time.Time) error { return c.wake(c.TCPConn.SetReadDeadline(t)) }
+
+// wake makes a read that sleeps look at its deadline, and returns err.
+func (c *bubbleConn) wake(err error) error {
 	select {
 	case c.due <- struct{}{}:
 	default:

@@ -136,9 +136,9 @@ export class Page {
     let shown: readonly Summary[] | undefined;
     return {
       path: SUMMARIES,
-      read: async (options, anew) => {
+      read: async (options, always) => {
         const [headers, list] = await this.summaries.read(options);
-        if (list === shown && !anew) return [headers];
+        if (list === shown && !always) return [headers];
         shown = list;
         this.summaries.take(list);
         this.store.importance.places.value = placesOf(list.map((s) => s.hazard_ID));

@@ -135,7 +135,7 @@ func slowPostgres(t *testing.T, sync time.Duration, trace string, fill func(url 
 
 // On a disk that commits slowly, while 40 feeds bring new alerts, an editor's WARNING is never refused,
 // and stored within three syncs of the disk: that under way, its own, and one by which the log begins
-// anew. On PostgreSQL others sync the log beside them (leases, WAL writer), and each of the two commits may
+// again. On PostgreSQL others sync the log beside them (leases, WAL writer), and each of the two commits may
 // wait for such a sync: half of the WARNINGs are stored within four. The feeds get on there too.
 func TestAnEditorComesFirstOnASlowDisk(t *testing.T) {
 	test.Slow(t)
