@@ -30,7 +30,7 @@ type AuditFilter struct {
 }
 
 // Audit yields the rows of the audit trail, newest first (role admin). It stops at the first error.
-func (c *Client) Audit(ctx context.Context, f AuditFilter) iter.Seq2[AuditRow, error] {
+func (a Admin) Audit(ctx context.Context, f AuditFilter) iter.Seq2[AuditRow, error] {
 	v := url.Values{}
 	for name, value := range map[string]string{"user": f.User, "action": f.Action, "request": f.Request} {
 		if value != "" {
@@ -42,5 +42,5 @@ func (c *Client) Audit(ctx context.Context, f AuditFilter) iter.Seq2[AuditRow, e
 			v.Set(name, moment(t))
 		}
 	}
-	return pages[AuditRow](ctx, c, v, "next", "/audit")
+	return pages[AuditRow](ctx, a.c, v, "next", "/audit")
 }

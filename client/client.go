@@ -115,6 +115,26 @@ func New(baseURL string, o Options) (*Client, error) {
 	return c, nil
 }
 
+// Editor is a Client that also writes hazards and products, and decides about drafts and joins: what
+// a user with the role editor may do. Two methods need the role admin, and say so.
+type Editor struct{ *Client }
+
+// Admin manages accounts and organizations, reads the audit trail, and polls sources: what a user
+// with the role admin may do.
+type Admin struct{ c *Client }
+
+// Webhooks manages webhooks: the user's own, or all of them for an admin.
+type Webhooks struct{ c *Client }
+
+// Editor returns the methods for editors.
+func (c *Client) Editor() Editor { return Editor{c} }
+
+// Admin returns the methods for admins.
+func (c *Client) Admin() Admin { return Admin{c} }
+
+// Webhooks returns the methods for webhooks.
+func (c *Client) Webhooks() Webhooks { return Webhooks{c} }
+
 // String returns the server's address.
 func (c *Client) String() string { return c.base.String() }
 

@@ -23,8 +23,11 @@
 // proxy's page, a truncated body) is an *AnswerError. Every request ends within Options.Timeout,
 // and reads at most Options.MaxBody.
 //
+// A Client reads; what needs a role is grouped: c.Editor() writes hazards and products, and decides
+// about drafts and joins, c.Admin() manages accounts, c.Webhooks() manages webhooks.
+//
 // Reports returns what each source reports about a hazard, and PayloadFile a source's payload as
-// received. Joins lists the joins made by rules; JudgeJoin confirms or splits one.
+// received.
 //
 // A hazard or product is identified by a string: its UUID, or its number (formatted by ID). Servers
 // other than hazardd may only know numbers.

@@ -74,13 +74,13 @@ func drafted(resp *http.Response) error {
 
 // Drafts lists the drafts that the user may decide about or wrote, latest first: those that wait or, if
 // all is true, all of the last 30 days. There are at most limit.
-func (c *Client) Drafts(ctx context.Context, all bool, limit int, opts ...CallOption) ([]Draft, error) {
+func (e Editor) Drafts(ctx context.Context, all bool, limit int, opts ...CallOption) ([]Draft, error) {
 	r := newRequest(http.MethodGet, "/drafts", opts)
 	r.set("limit", strconv.Itoa(limit))
 	if all {
 		r.set("state", "all")
 	}
-	l, _, err := list[Draft](ctx, c, r)
+	l, _, err := list[Draft](ctx, e.Client, r)
 	return l.Items, err
 }
 
@@ -92,33 +92,33 @@ type DraftCount struct {
 }
 
 // CountDrafts counts the waiting drafts.
-func (c *Client) CountDrafts(ctx context.Context, opts ...CallOption) (DraftCount, error) {
-	one, err := record[DraftCount](ctx, c, newRequest(http.MethodGet, "/drafts/count", opts))
+func (e Editor) CountDrafts(ctx context.Context, opts ...CallOption) (DraftCount, error) {
+	one, err := record[DraftCount](ctx, e.Client, newRequest(http.MethodGet, "/drafts/count", opts))
 	return one.Item, err
 }
 
 // RemindOfDraft reminds those who may decide of the user's own draft.
-func (c *Client) RemindOfDraft(ctx context.Context, id string, opts ...CallOption) (Draft, error) {
-	return write[Draft](ctx, c, http.MethodPost, Fields{}, opts, "drafts", id, "remind")
+func (e Editor) RemindOfDraft(ctx context.Context, id string, opts ...CallOption) (Draft, error) {
+	return write[Draft](ctx, e.Client, http.MethodPost, Fields{}, opts, "drafts", id, "remind")
 }
 
 // Draft returns one draft.
-func (c *Client) Draft(ctx context.Context, id string, opts ...CallOption) (Draft, error) {
+func (e Editor) Draft(ctx context.Context, id string, opts ...CallOption) (Draft, error) {
 	p, err := pathOf("drafts", id)
 	if err != nil {
 		return Draft{}, err
 	}
-	one, err := record[Draft](ctx, c, newRequest(http.MethodGet, p, opts))
+	one, err := record[Draft](ctx, e.Client, newRequest(http.MethodGet, p, opts))
 	return one.Item, err
 }
 
 // ApproveDraft publishes another editor's draft in the user's name, and returns the published
 // hazard.
-func (c *Client) ApproveDraft(ctx context.Context, id string, opts ...CallOption) (wire.Hazard, error) {
-	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{}, opts, "drafts", id, "approve")
+func (e Editor) ApproveDraft(ctx context.Context, id string, opts ...CallOption) (wire.Hazard, error) {
+	return write[wire.Hazard](ctx, e.Client, http.MethodPost, Fields{}, opts, "drafts", id, "approve")
 }
 
 // RefuseDraft refuses a draft: it will not be published.
-func (c *Client) RefuseDraft(ctx context.Context, id, reason string, opts ...CallOption) (Draft, error) {
-	return write[Draft](ctx, c, http.MethodPost, Fields{"reason": reason}, opts, "drafts", id, "refuse")
+func (e Editor) RefuseDraft(ctx context.Context, id, reason string, opts ...CallOption) (Draft, error) {
+	return write[Draft](ctx, e.Client, http.MethodPost, Fields{"reason": reason}, opts, "drafts", id, "refuse")
 }

@@ -198,7 +198,7 @@ func TestEventsOfTheRealServer(t *testing.T) {
 	defer cancel()
 	editor, _ := as(t, srv, "red")
 	c, _ := as(t, srv, "reader")
-	made := must(editor.CreateHazard(ctx, flood()))(t)
+	made := must(editor.Editor().CreateHazard(ctx, flood()))(t)
 	connected := int64(-1)
 	n := 0
 	for e, err := range c.Events(ctx, 0, client.EventOptions{Connected: func(after int64) { connected = after }}) {
@@ -210,7 +210,7 @@ func TestEventsOfTheRealServer(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 		if n == 1 {
-			if _, err := editor.Retract(ctx, made.UUID, "false"); err != nil {
+			if _, err := editor.Editor().Retract(ctx, made.UUID, "false"); err != nil {
 				t.Fatal(err)
 			}
 			continue

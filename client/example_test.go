@@ -135,7 +135,7 @@ func ExampleIfMatch() {
 		log.Fatal(err)
 	}
 	if h.Item.SeverityID == "WARNING" {
-		_, err = c.PatchHazard(ctx, "7", client.Fields{"severity_ID": "WATCH"}, client.IfMatch(h.ETag))
+		_, err = c.Editor().PatchHazard(ctx, "7", client.Fields{"severity_ID": "WATCH"}, client.IfMatch(h.ETag))
 	}
 	if errors.Is(err, client.ErrStale) {
 		fmt.Println("somebody else has altered it: read it again")
@@ -144,13 +144,13 @@ func ExampleIfMatch() {
 	// somebody else has altered it: read it again
 }
 
-func ExampleClient_CreateFile() {
+func ExampleEditor_CreateFile() {
 	address, stop := example()
 	defer stop()
 	c, _ := client.New(address, client.Options{Token: "a"})
 
 	file := strings.NewReader("%PDF-1.7 …") // os.Open returns such a reader too
-	p, err := c.CreateFile(context.Background(), "7", client.NewProduct{Title: "Map"}, "map.pdf", file)
+	p, err := c.Editor().CreateFile(context.Background(), "7", client.NewProduct{Title: "Map"}, "map.pdf", file)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -273,10 +273,10 @@ func TestAFileMayTakeAnyTimeAsLongAsItMoves(t *testing.T) {
 	if text, err := io.ReadAll(f.Body); !errors.Is(err, context.DeadlineExceeded) || len(text) != 90 {
 		t.Errorf("a stalled download: %d bytes, error %v", len(text), err)
 	}
-	if _, err := c.CreateFile(t.Context(), "1", client.NewProduct{Title: "slow"}, "slow.bin", &slowly{n: 10, every: 50 * time.Millisecond}); err != nil {
+	if _, err := c.Editor().CreateFile(t.Context(), "1", client.NewProduct{Title: "slow"}, "slow.bin", &slowly{n: 10, every: 50 * time.Millisecond}); err != nil {
 		t.Errorf("a slow upload: %v", err)
 	}
-	if _, err := c.CreateFile(t.Context(), "1", client.NewProduct{Title: "stuck"}, "stuck.bin", &slowly{n: 2, every: time.Second}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := c.Editor().CreateFile(t.Context(), "1", client.NewProduct{Title: "stuck"}, "stuck.bin", &slowly{n: 2, every: time.Second}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a stalled upload: %v", err)
 	}
 }
@@ -320,7 +320,7 @@ func TestTokenAndPasswordGoNowhereElse(t *testing.T) {
 				if p, ok := errors.AsType[*client.Problem](err); !ok || p.Status != status || !strings.Contains(err.Error(), "the server leads to") || strings.Contains(err.Error(), "secret") {
 					t.Errorf("read: %v", err)
 				}
-				if _, err := c.CreateHazard(t.Context(), client.NewHazard{}); err == nil {
+				if _, err := c.Editor().CreateHazard(t.Context(), client.NewHazard{}); err == nil {
 					t.Error("a write was redirected")
 				}
 				login, _ := listen(t, http.HandlerFunc(redirect), func(o *client.Options) { *o = client.Options{Username: "ann", Password: password} })
@@ -355,7 +355,7 @@ func TestAReadIsLedToAnotherPathOfTheSameServer(t *testing.T) {
 	if _, err := c.Types(t.Context()); err == nil {
 		t.Error("a circle has an end")
 	}
-	if err := c.DeleteProduct(t.Context(), "1"); err == nil {
+	if err := c.Editor().DeleteProduct(t.Context(), "1"); err == nil {
 		t.Error("a write was led on: it may be made twice")
 	}
 }
@@ -449,7 +449,7 @@ func TestAnIdentifierIsOnePartOfThePath(t *testing.T) {
 		if _, err := c.Products(t.Context(), id); !errors.Is(err, client.ErrInvalid) {
 			t.Errorf("%q: error %v", id, err)
 		}
-		if err := c.DeleteProduct(t.Context(), id); !errors.Is(err, client.ErrInvalid) {
+		if err := c.Editor().DeleteProduct(t.Context(), id); !errors.Is(err, client.ErrInvalid) {
 			t.Errorf("%q: error %v", id, err)
 		}
 	}
@@ -550,7 +550,7 @@ func TestAFileIsSentAnewWhenTheTokenIsRefused(t *testing.T) {
 			}
 			c, _ := listen(t, server, func(o *client.Options) { o.Username, o.Password = "ann", password })
 			server.logins = 1 // the token comes from this login
-			p, err := c.CreateFile(t.Context(), "1", client.NewProduct{Title: "Map"}, `map "1".txt`, tt.file)
+			p, err := c.Editor().CreateFile(t.Context(), "1", client.NewProduct{Title: "Map"}, `map "1".txt`, tt.file)
 			if tt.fails {
 				if err == nil || !strings.Contains(err.Error(), "cannot be read again") {
 					t.Errorf("error %v", err)

@@ -63,10 +63,10 @@ func fileName(name string) string {
 	return name
 }
 
-// CreateFile creates a file product of a hazard from content, streamed as it is read (role editor).
+// CreateFile creates a file product of a hazard from content, streamed as it is read.
 // If the server refuses the token, content is sent again if it is an io.Seeker, or if nothing of it
 // was read yet.
-func (c *Client) CreateFile(ctx context.Context, hazard string, p NewProduct, name string, content io.Reader) (wire.Product, error) {
+func (e Editor) CreateFile(ctx context.Context, hazard string, p NewProduct, name string, content io.Reader) (wire.Product, error) {
 	path, err := pathOf("hazards", hazard, "products")
 	if err != nil {
 		return wire.Product{}, err
@@ -95,7 +95,7 @@ func (c *Client) CreateFile(ctx context.Context, hazard string, p NewProduct, na
 	r.stream, r.body = true, f.reader
 	r.header.Set("Content-Type", f.mediaType)
 	r.header.Set("Expect", "100-continue") // a request that the server refuses does not send the file
-	done, err := record[wire.Product](ctx, c, r)
+	done, err := record[wire.Product](ctx, e.Client, r)
 	return done.Item, err
 }
 

@@ -90,9 +90,9 @@ type JoinFilter struct {
 	Limit     int      // 0 means the server's default
 }
 
-// Joins lists the joins made by rules, most doubtful first (role editor). matched is the number of
+// Joins lists the joins made by rules, most doubtful first. matched is the number of
 // all joins that the filter selects, even if not all are listed.
-func (c *Client) Joins(ctx context.Context, f JoinFilter, opts ...CallOption) (joins []Join, matched int, err error) {
+func (e Editor) Joins(ctx context.Context, f JoinFilter, opts ...CallOption) (joins []Join, matched int, err error) {
 	r := newRequest(http.MethodGet, "/joins", opts)
 	if len(f.Types) > 0 {
 		r.set("type", strings.Join(f.Types, ","))
@@ -109,27 +109,27 @@ func (c *Client) Joins(ctx context.Context, f JoinFilter, opts ...CallOption) (j
 	answer, err := record[struct {
 		Matched int    `json:"matched"`
 		Joins   []Join `json:"joins"`
-	}](ctx, c, r)
+	}](ctx, e.Client, r)
 	return answer.Item.Joins, answer.Item.Matched, err
 }
 
-// JudgeJoin decides whether the events of a join are the same (role editor). No rule changes that
+// JudgeJoin decides whether the events of a join are the same. No rule changes that
 // later. It returns the hazard of the joined event.
-func (c *Client) JudgeJoin(ctx context.Context, id string, same bool, opts ...CallOption) (wire.Hazard, error) {
+func (e Editor) JudgeJoin(ctx context.Context, id string, same bool, opts ...CallOption) (wire.Hazard, error) {
 	verdict := "different"
 	if same {
 		verdict = "same"
 	}
-	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{"verdict": verdict}, opts, "joins", id)
+	return write[wire.Hazard](ctx, e.Client, http.MethodPost, Fields{"verdict": verdict}, opts, "joins", id)
 }
 
-// Confirm says that an event of a source is the same as the others of a hazard (role editor). They
+// Confirm says that an event of a source is the same as the others of a hazard. They
 // stay together until somebody splits them.
-func (c *Client) Confirm(ctx context.Context, hazard string, event EventName, opts ...CallOption) (wire.Hazard, error) {
-	return write[wire.Hazard](ctx, c, http.MethodPost, event, opts, "hazards", hazard, "confirm")
+func (e Editor) Confirm(ctx context.Context, hazard string, event EventName, opts ...CallOption) (wire.Hazard, error) {
+	return write[wire.Hazard](ctx, e.Client, http.MethodPost, event, opts, "hazards", hazard, "confirm")
 }
 
-// Split makes an event of a source a separate hazard, and returns it (role editor).
-func (c *Client) Split(ctx context.Context, hazard string, event EventName, opts ...CallOption) (wire.Hazard, error) {
-	return write[wire.Hazard](ctx, c, http.MethodPost, event, opts, "hazards", hazard, "split")
+// Split makes an event of a source a separate hazard, and returns it.
+func (e Editor) Split(ctx context.Context, hazard string, event EventName, opts ...CallOption) (wire.Hazard, error) {
+	return write[wire.Hazard](ctx, e.Client, http.MethodPost, event, opts, "hazards", hazard, "split")
 }

@@ -42,7 +42,7 @@ func TestReportsPayloadsAndJoinsOfTheRealServer(t *testing.T) {
 	editor, _ := as(t, srv, "red")
 	reader, _ := as(t, srv, "reader")
 
-	joins, matched, err := editor.Joins(ctx, client.JoinFilter{})
+	joins, matched, err := editor.Editor().Joins(ctx, client.JoinFilter{})
 	if err != nil || matched != 2 || len(joins) != 2 {
 		t.Fatalf("%d joins of %d, error %v", len(joins), matched, err)
 	}
@@ -59,11 +59,11 @@ func TestReportsPayloadsAndJoinsOfTheRealServer(t *testing.T) {
 		"confirmed":   {client.JoinFilter{Confirmed: true}, 0},
 		"of a number": {client.JoinFilter{Limit: 1, Types: []string{"EARTHQUAKE"}}, 1},
 	} {
-		if got, _, err := editor.Joins(ctx, tt.filter); err != nil || len(got) != tt.want {
+		if got, _, err := editor.Editor().Joins(ctx, tt.filter); err != nil || len(got) != tt.want {
 			t.Errorf("%s: %d joins, error %v, want %d", name, len(got), err, tt.want)
 		}
 	}
-	if _, _, err := reader.Joins(ctx, client.JoinFilter{}); !errors.Is(err, client.ErrForbidden) {
+	if _, _, err := reader.Editor().Joins(ctx, client.JoinFilter{}); !errors.Is(err, client.ErrForbidden) {
 		t.Errorf("a reader lists joins: %v", err)
 	}
 
@@ -88,20 +88,20 @@ func TestReportsPayloadsAndJoinsOfTheRealServer(t *testing.T) {
 		t.Errorf("a reader gets a payload: %v", err)
 	}
 
-	if h := must(editor.JudgeJoin(ctx, a.ID, false))(t); h.UUID == a.UUID {
+	if h := must(editor.Editor().JudgeJoin(ctx, a.ID, false))(t); h.UUID == a.UUID {
 		t.Errorf("%s is still part of %s", a.Event, a.UUID)
 	}
-	if h := must(editor.JudgeJoin(ctx, b.ID, true))(t); h.UUID != b.UUID {
+	if h := must(editor.Editor().JudgeJoin(ctx, b.ID, true))(t); h.UUID != b.UUID {
 		t.Errorf("%s is part of %s", b.Event, h.UUID)
 	}
-	if got, _, err := editor.Joins(ctx, client.JoinFilter{Confirmed: true}); err != nil || len(got) != 1 || !got[0].Confirmed || got[0].ID != b.ID {
+	if got, _, err := editor.Editor().Joins(ctx, client.JoinFilter{Confirmed: true}); err != nil || len(got) != 1 || !got[0].Confirmed || got[0].ID != b.ID {
 		t.Errorf("confirmed: %+v, error %v", got, err)
 	}
-	if _, err := editor.JudgeJoin(ctx, a.ID, true); !errors.Is(err, client.ErrNotFound) {
+	if _, err := editor.Editor().JudgeJoin(ctx, a.ID, true); !errors.Is(err, client.ErrNotFound) {
 		t.Errorf("a split join is judged again: %v", err)
 	}
-	must(editor.Confirm(ctx, b.UUID, b.Event))(t)
-	if h := must(editor.Split(ctx, b.UUID, b.Event))(t); h.UUID == b.UUID {
+	must(editor.Editor().Confirm(ctx, b.UUID, b.Event))(t)
+	if h := must(editor.Editor().Split(ctx, b.UUID, b.Event))(t); h.UUID == b.UUID {
 		t.Errorf("%s is still part of %s", b.Event, b.UUID)
 	}
 }

@@ -38,9 +38,9 @@ func TestSearchOfARealServer(t *testing.T) {
 	for i := range 5 {
 		h := flood()
 		h.HazardName, h.SeverityID = fmt.Sprint("Flood ", i), []string{"WATCH", "WARNING"}[i%2]
-		last = must(c.CreateHazard(t.Context(), h))(t).UUID
+		last = must(c.Editor().CreateHazard(t.Context(), h))(t).UUID
 	}
-	must(c.PatchHazard(t.Context(), last, client.Fields{"status": "E"}))(t)
+	must(c.Editor().PatchHazard(t.Context(), last, client.Fields{"status": "E"}))(t)
 	all := []string{"Flood 0", "Flood 1", "Flood 2", "Flood 3", "Flood 4"}
 	for name, tt := range map[string]struct {
 		search client.Search

@@ -104,10 +104,10 @@ func TestReadsOfTheRealServer(t *testing.T) {
 		t.Errorf("no hazards yet: %+v", none)
 	}
 
-	made := must(editor.CreateHazard(ctx, flood()))(t)
+	made := must(editor.Editor().CreateHazard(ctx, flood()))(t)
 	exercise := flood()
 	exercise.CategoryID, exercise.SeverityID = "EXERCISE", "ADVISORY"
-	must(editor.CreateHazard(ctx, exercise))(t)
+	must(editor.Editor().CreateHazard(ctx, exercise))(t)
 	all := must(c.Active(ctx))(t)
 	if len(all.Items) != 2 || all.Change != none.Change+2 || all.ETag == none.ETag {
 		t.Errorf("active: %+v", all)
@@ -148,7 +148,7 @@ func TestReadsOfTheRealServer(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := c.CreateHazard(ctx, flood()); !errors.Is(err, client.ErrForbidden) || errors.Is(err, client.ErrUnauthorized) {
+	if _, err := c.Editor().CreateHazard(ctx, flood()); !errors.Is(err, client.ErrForbidden) || errors.Is(err, client.ErrUnauthorized) {
 		t.Errorf("a reader writes: %v", err)
 	}
 	if n := requests.count("POST /authorize"); n != 1 {
@@ -170,54 +170,54 @@ func TestWritesOfTheRealServer(t *testing.T) {
 
 	wanted := flood()
 	wanted.UUID, wanted.Start, wanted.End, wanted.AutoExpire = uuid.NewString(), time.Now().Add(-time.Hour), time.Now().Add(time.Hour), true
-	h := must(c.CreateHazard(ctx, wanted))(t)
+	h := must(c.Editor().CreateHazard(ctx, wanted))(t)
 	if h.UUID != wanted.UUID || h.AutoExpire != "Y" || h.StartDate != client.Digits(wanted.Start) || h.EndDate != client.Digits(wanted.End) || h.OrgID != srv.RedCross {
 		t.Errorf("made %+v", h)
 	}
 	if start, err := client.Time(h.StartDate); err != nil || start.UnixMilli() != wanted.Start.UnixMilli() {
 		t.Errorf("start %s, error %v", start, err)
 	}
-	if again := must(c.CreateHazard(ctx, wanted))(t); again.HazardID != h.HazardID {
+	if again := must(c.Editor().CreateHazard(ctx, wanted))(t); again.HazardID != h.HazardID {
 		t.Errorf("the same call created hazard %d in addition to %d", again.HazardID, h.HazardID)
 	}
-	_, err := c.CreateHazard(ctx, client.NewHazard{TypeID: "FLOD", Latitude: 91})
+	_, err := c.Editor().CreateHazard(ctx, client.NewHazard{TypeID: "FLOD", Latitude: 91})
 	if p, ok := errors.AsType[*client.Problem](err); !ok || !errors.Is(err, client.ErrInvalid) || len(p.Errors) < 3 || p.Errors[0].Pointer == "" {
 		t.Errorf("error %#v", err)
 	}
 
 	read := must(c.Hazard(ctx, h.UUID))(t)
-	h = must(c.PatchHazard(ctx, h.UUID, client.Fields{"severity_ID": "WATCH", "comment_Text": nil}, client.IfMatch(read.ETag)))(t)
+	h = must(c.Editor().PatchHazard(ctx, h.UUID, client.Fields{"severity_ID": "WATCH", "comment_Text": nil}, client.IfMatch(read.ETag)))(t)
 	if h.SeverityID != "WATCH" || h.CommentText != "" {
 		t.Errorf("altered %+v", h)
 	}
-	if _, err := c.PatchHazard(ctx, h.UUID, client.Fields{"severity_ID": "WARNING"}, client.IfMatch(read.ETag)); !errors.Is(err, client.ErrStale) {
+	if _, err := c.Editor().PatchHazard(ctx, h.UUID, client.Fields{"severity_ID": "WARNING"}, client.IfMatch(read.ETag)); !errors.Is(err, client.ErrStale) {
 		t.Errorf("stale: %v", err)
 	}
 
-	folder := must(c.CreateProduct(ctx, h.UUID, client.NewProduct{Title: "Reports", ProductType: "FOLDER_PRODUCT"}))(t)
-	text := must(c.CreateProduct(ctx, client.ID(h.HazardID), client.NewProduct{Title: "Note", ProductType: "TEXT_PRODUCT", Data: "boil water", ParentID: folder.ProductID,
+	folder := must(c.Editor().CreateProduct(ctx, h.UUID, client.NewProduct{Title: "Reports", ProductType: "FOLDER_PRODUCT"}))(t)
+	text := must(c.Editor().CreateProduct(ctx, client.ID(h.HazardID), client.NewProduct{Title: "Note", ProductType: "TEXT_PRODUCT", Data: "boil water", ParentID: folder.ProductID,
 		Hidden: true, Timeline: wanted.Start, GeoLocations: "POINT (1 2)"}))(t)
-	secret := must(c.CreateProduct(ctx, h.UUID, client.NewProduct{Title: "Secret", ProductType: "URL_PRODUCT", Data: "https://example.org/x", SecurityFlag: "R"}))(t)
+	secret := must(c.Editor().CreateProduct(ctx, h.UUID, client.NewProduct{Title: "Secret", ProductType: "URL_PRODUCT", Data: "https://example.org/x", SecurityFlag: "R"}))(t)
 	if text.ParentID != folder.ProductID || text.IsHidden != "Y" || text.TimelineDate != client.Digits(wanted.Start) || *text.Data != "boil water" || secret.OrgIDs != client.ID(srv.RedCross) {
 		t.Errorf("made %+v and %+v", text, secret)
 	}
-	if _, err := c.CreateProduct(ctx, h.UUID, client.NewProduct{Title: "Map", ProductType: "FILE_PRODUCT"}); !errors.Is(err, client.ErrInvalid) {
+	if _, err := c.Editor().CreateProduct(ctx, h.UUID, client.NewProduct{Title: "Map", ProductType: "FILE_PRODUCT"}); !errors.Is(err, client.ErrInvalid) {
 		t.Errorf("a file without a file: %v", err)
 	}
 	product := must(c.Product(ctx, text.UUID))(t)
 	if diff := cmp.Diff(text, product.Item); diff != "" {
 		t.Error(diff)
 	}
-	if text = must(c.PatchProduct(ctx, text.UUID, client.Fields{"data": "water is safe"}, client.IfMatch(product.ETag)))(t); *text.Data != "water is safe" {
+	if text = must(c.Editor().PatchProduct(ctx, text.UUID, client.Fields{"data": "water is safe"}, client.IfMatch(product.ETag)))(t); *text.Data != "water is safe" {
 		t.Errorf("altered %+v", text)
 	}
-	if err := c.DeleteProduct(ctx, text.UUID, client.IfMatch(product.ETag)); !errors.Is(err, client.ErrStale) {
+	if err := c.Editor().DeleteProduct(ctx, text.UUID, client.IfMatch(product.ETag)); !errors.Is(err, client.ErrStale) {
 		t.Errorf("stale: %v", err)
 	}
-	if err := c.DeleteProduct(ctx, folder.UUID); !errors.Is(err, client.ErrConflict) {
+	if err := c.Editor().DeleteProduct(ctx, folder.UUID); !errors.Is(err, client.ErrConflict) {
 		t.Errorf("a folder that is not empty: %v", err)
 	}
-	if err := errors.Join(c.DeleteProduct(ctx, text.UUID), c.DeleteProduct(ctx, folder.UUID)); err != nil {
+	if err := errors.Join(c.Editor().DeleteProduct(ctx, text.UUID), c.Editor().DeleteProduct(ctx, folder.UUID)); err != nil {
 		t.Error(err)
 	}
 	reader, _ := as(t, srv, "reader")
@@ -225,7 +225,7 @@ func TestWritesOfTheRealServer(t *testing.T) {
 		t.Errorf("a reader of no organization sees %+v", l.Items)
 	}
 
-	if h = must(c.Retract(ctx, h.UUID, "it was a drill"))(t); h.Status != "E" || h.SeverityID != "TERMINATION" {
+	if h = must(c.Editor().Retract(ctx, h.UUID, "it was a drill"))(t); h.Status != "E" || h.SeverityID != "TERMINATION" {
 		t.Errorf("retracted %+v", h)
 	}
 	var last client.Change
@@ -245,9 +245,9 @@ func TestUndoRedactionSessionsAndAuditOfTheRealServer(t *testing.T) {
 	red, _ := as(t, srv, "red")
 	root, _ := as(t, srv, "root")
 	ctx := t.Context()
-	from, into := must(red.CreateHazard(ctx, flood()))(t), must(red.CreateHazard(ctx, flood()))(t)
-	p := must(red.CreateProduct(ctx, client.ID(into.HazardID), client.NewProduct{Title: "Note", ProductType: "TEXT_PRODUCT", Data: "a name"}))(t)
-	if h := must(red.Merge(ctx, from.UUID, into.UUID))(t); h.UUID != into.UUID {
+	from, into := must(red.Editor().CreateHazard(ctx, flood()))(t), must(red.Editor().CreateHazard(ctx, flood()))(t)
+	p := must(red.Editor().CreateProduct(ctx, client.ID(into.HazardID), client.NewProduct{Title: "Note", ProductType: "TEXT_PRODUCT", Data: "a name"}))(t)
+	if h := must(red.Editor().Merge(ctx, from.UUID, into.UUID))(t); h.UUID != into.UUID {
 		t.Errorf("merged into %+v", h)
 	}
 	var merge int64
@@ -257,20 +257,20 @@ func TestUndoRedactionSessionsAndAuditOfTheRealServer(t *testing.T) {
 		}
 		merge = c.Number
 	}
-	if h := must(red.Undo(ctx, from.UUID, merge))(t); h.UUID != from.UUID || h.Status != "A" {
+	if h := must(red.Editor().Undo(ctx, from.UUID, merge))(t); h.UUID != from.UUID || h.Status != "A" {
 		t.Errorf("after the undo: %+v", h)
 	}
 	var problem *client.Problem
-	if _, err := red.Undo(ctx, from.UUID, merge); !errors.As(err, &problem) || problem.Status != http.StatusConflict {
+	if _, err := red.Editor().Undo(ctx, from.UUID, merge); !errors.As(err, &problem) || problem.Status != http.StatusConflict {
 		t.Errorf("a second undo: %v", err)
 	}
-	if _, err := red.RedactHazard(ctx, into.UUID, []string{"description"}, "private"); !errors.Is(err, client.ErrForbidden) {
+	if _, err := red.Editor().RedactHazard(ctx, into.UUID, []string{"description"}, "private"); !errors.Is(err, client.ErrForbidden) {
 		t.Errorf("an editor redacts: %v", err)
 	}
-	if h := must(root.RedactHazard(ctx, into.UUID, []string{"description"}, "private"))(t); h.Description != "" {
+	if h := must(root.Editor().RedactHazard(ctx, into.UUID, []string{"description"}, "private"))(t); h.Description != "" {
 		t.Errorf("after the redaction: %+v", h)
 	}
-	if q := must(root.RedactProduct(ctx, p.UUID, []string{"data"}, "private"))(t); q.Data == nil || *q.Data != "[redacted]" {
+	if q := must(root.Editor().RedactProduct(ctx, p.UUID, []string{"data"}, "private"))(t); q.Data == nil || *q.Data != "[redacted]" {
 		t.Errorf("after the redaction: %+v", q)
 	}
 
@@ -293,7 +293,7 @@ func TestUndoRedactionSessionsAndAuditOfTheRealServer(t *testing.T) {
 
 	client.PageSize(root, 3)
 	var refused, all int
-	for row, err := range root.Audit(ctx, client.AuditFilter{User: "red", Since: time.Now().Add(-time.Hour)}) {
+	for row, err := range root.Admin().Audit(ctx, client.AuditFilter{User: "red", Since: time.Now().Add(-time.Hour)}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -307,7 +307,7 @@ func TestUndoRedactionSessionsAndAuditOfTheRealServer(t *testing.T) {
 	if all < 5 || refused == 0 {
 		t.Errorf("%d rows, %d of them refused", all, refused)
 	}
-	for _, err := range red.Audit(ctx, client.AuditFilter{}) {
+	for _, err := range red.Admin().Audit(ctx, client.AuditFilter{}) {
 		if !errors.Is(err, client.ErrForbidden) {
 			t.Errorf("an editor reads the trail: %v", err)
 		}
@@ -318,7 +318,7 @@ func TestFilesGoThereAndBack(t *testing.T) {
 	srv := server.Serve(t)
 	ctx := t.Context()
 	c, _ := as(t, srv, "red")
-	h := must(c.CreateHazard(ctx, flood()))(t)
+	h := must(c.Editor().CreateHazard(ctx, flood()))(t)
 	content := make([]byte, 3<<20)
 	for i := range content {
 		content[i] = byte(rand.Uint32())
@@ -326,7 +326,7 @@ func TestFilesGoThereAndBack(t *testing.T) {
 	for name, file := range map[string]io.Reader{
 		"of a known size": bytes.NewReader(content), "as it comes": io.MultiReader(bytes.NewReader(content)), "from a pipe": io.LimitReader(bytes.NewReader(content), int64(len(content))),
 	} {
-		p := must(c.CreateFile(ctx, h.UUID, client.NewProduct{Title: name}, "übersicht.bin", file))(t)
+		p := must(c.Editor().CreateFile(ctx, h.UUID, client.NewProduct{Title: name}, "übersicht.bin", file))(t)
 		if p.Title != name || *p.Filename != "übersicht.bin" || p.ProductType != "FILE_PRODUCT" {
 			t.Errorf("%s: made %+v", name, p)
 		}
@@ -345,13 +345,13 @@ func TestFilesGoThereAndBack(t *testing.T) {
 		}
 	}
 	reader, _ := as(t, srv, "reader")
-	if _, err := reader.CreateFile(ctx, h.UUID, client.NewProduct{Title: "x"}, "x", endless{}); !errors.Is(err, client.ErrForbidden) {
+	if _, err := reader.Editor().CreateFile(ctx, h.UUID, client.NewProduct{Title: "x"}, "x", endless{}); !errors.Is(err, client.ErrForbidden) {
 		t.Errorf("a reader sends a file: %v", err)
 	}
-	if _, err := c.CreateFile(ctx, h.UUID, client.NewProduct{Title: "x"}, "x", endless{}); !errors.Is(err, client.ErrTooLarge) {
+	if _, err := c.Editor().CreateFile(ctx, h.UUID, client.NewProduct{Title: "x"}, "x", endless{}); !errors.Is(err, client.ErrTooLarge) {
 		t.Errorf("a file without an end: %v", err)
 	}
-	if _, err := c.CreateFile(ctx, h.UUID, client.NewProduct{Title: "x"}, "x", io.MultiReader(strings.NewReader("abc"), broken{})); err == nil || !strings.Contains(err.Error(), "the disk is gone") {
+	if _, err := c.Editor().CreateFile(ctx, h.UUID, client.NewProduct{Title: "x"}, "x", io.MultiReader(strings.NewReader("abc"), broken{})); err == nil || !strings.Contains(err.Error(), "the disk is gone") {
 		t.Errorf("a file that cannot be read: %v", err)
 	}
 	if l := must(c.Products(ctx, h.UUID))(t); len(l.Items) != 3 {
@@ -374,13 +374,13 @@ func TestChangesOfTheRealServer(t *testing.T) {
 	srv := server.Serve(t)
 	ctx := t.Context()
 	red, _ := as(t, srv, "red")
-	h := must(red.CreateHazard(ctx, flood()))(t)
+	h := must(red.Editor().CreateHazard(ctx, flood()))(t)
 	for i := range 7 {
 		flag := ""
 		if i%2 == 1 {
 			flag = "R"
 		}
-		must(red.CreateProduct(ctx, h.UUID, client.NewProduct{Title: "p", ProductType: "TEXT_PRODUCT", Data: "x", SecurityFlag: flag}))(t)
+		must(red.Editor().CreateProduct(ctx, h.UUID, client.NewProduct{Title: "p", ProductType: "TEXT_PRODUCT", Data: "x", SecurityFlag: flag}))(t)
 	}
 	for name, want := range map[string]int{"red": 8, "reader": 5} {
 		c, requests := as(t, srv, name)

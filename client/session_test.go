@@ -282,7 +282,7 @@ func TestWhatTheRoleDoesNotAllowIsNoReasonToLogIn(t *testing.T) {
 			_, _ = io.WriteString(w, `{"type":"about:blank","title":"Forbidden","status":403,"detail":"this takes the role editor"}`)
 		}
 		c := ask(t, atRoot{server})
-		_, err := c.CreateHazard(t.Context(), client.NewHazard{})
+		_, err := c.Editor().CreateHazard(t.Context(), client.NewHazard{})
 		if !errors.Is(err, client.ErrForbidden) || errors.Is(err, client.ErrUnauthorized) || !strings.Contains(err.Error(), "this takes the role editor") || server.logins != 1 {
 			t.Errorf("error %v after %d logins", err, server.logins)
 		}

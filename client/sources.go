@@ -134,10 +134,10 @@ func (c *Client) Sources(ctx context.Context, opts ...CallOption) (List[Source],
 }
 
 // PollSource starts a poll of a source (role admin). It does not wait for the result.
-func (c *Client) PollSource(ctx context.Context, name string) error {
+func (a Admin) PollSource(ctx context.Context, name string) error {
 	p, err := pathOf("sources", name, "poll")
 	if err != nil {
 		return err
 	}
-	return c.plain(ctx, newRequest(http.MethodPost, p, nil))
+	return a.c.plain(ctx, newRequest(http.MethodPost, p, nil))
 }

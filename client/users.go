@@ -52,43 +52,42 @@ type Organization struct {
 	Name    string `json:"name"`
 }
 
-// Users lists all users by name. This and all other methods for users and organizations need the
-// role admin.
-func (c *Client) Users(ctx context.Context) (List[User], error) {
-	return listAt[User](ctx, c, nil, "users")
+// Users lists all users by name.
+func (a Admin) Users(ctx context.Context) (List[User], error) {
+	return listAt[User](ctx, a.c, nil, "users")
 }
 
 // User returns one user.
-func (c *Client) User(ctx context.Context, name string) (User, error) {
-	return call[User](ctx, c, http.MethodGet, nil, "users", name)
+func (a Admin) User(ctx context.Context, name string) (User, error) {
+	return call[User](ctx, a.c, http.MethodGet, nil, "users", name)
 }
 
 // CreateUser creates a user. A generated password is only in this answer.
-func (c *Client) CreateUser(ctx context.Context, u NewUser) (User, error) {
-	return call[User](ctx, c, http.MethodPost, &u, "users")
+func (a Admin) CreateUser(ctx context.Context, u NewUser) (User, error) {
+	return call[User](ctx, a.c, http.MethodPost, &u, "users")
 }
 
 // PatchUser changes a user.
-func (c *Client) PatchUser(ctx context.Context, name string, fields UserFields) (User, error) {
-	return call[User](ctx, c, http.MethodPatch, &fields, "users", name)
+func (a Admin) PatchUser(ctx context.Context, name string, fields UserFields) (User, error) {
+	return call[User](ctx, a.c, http.MethodPatch, &fields, "users", name)
 }
 
 // SetUserPassword replaces a user's password, and ends the user's sessions.
-func (c *Client) SetUserPassword(ctx context.Context, name string, p UserPassword) (User, error) {
-	return call[User](ctx, c, http.MethodPost, &p, "users", name, "password")
+func (a Admin) SetUserPassword(ctx context.Context, name string, p UserPassword) (User, error) {
+	return call[User](ctx, a.c, http.MethodPost, &p, "users", name, "password")
 }
 
 // RemoveUser permanently removes a user. The name cannot be used again.
-func (c *Client) RemoveUser(ctx context.Context, name string) error {
-	return c.remove(ctx, "users", name)
+func (a Admin) RemoveUser(ctx context.Context, name string) error {
+	return a.c.remove(ctx, "users", name)
 }
 
 // Organizations lists all organizations by ID.
-func (c *Client) Organizations(ctx context.Context) (List[Organization], error) {
-	return listAt[Organization](ctx, c, nil, "organizations")
+func (a Admin) Organizations(ctx context.Context) (List[Organization], error) {
+	return listAt[Organization](ctx, a.c, nil, "organizations")
 }
 
 // CreateOrganization creates an organization. The answer has its ID.
-func (c *Client) CreateOrganization(ctx context.Context, acronym, name string) (Organization, error) {
-	return call[Organization](ctx, c, http.MethodPost, map[string]string{"acronym": acronym, "name": name}, "organizations")
+func (a Admin) CreateOrganization(ctx context.Context, acronym, name string) (Organization, error) {
+	return call[Organization](ctx, a.c, http.MethodPost, map[string]string{"acronym": acronym, "name": name}, "organizations")
 }

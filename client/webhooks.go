@@ -74,45 +74,45 @@ type WebhookTest struct {
 	Message   string `json:"message_id"`
 }
 
-// Webhooks lists the user's webhooks; for an admin, all.
-func (c *Client) Webhooks(ctx context.Context) (List[Webhook], error) {
-	return listAt[Webhook](ctx, c, nil, "webhooks")
+// List lists the user's webhooks; for an admin, all.
+func (w Webhooks) List(ctx context.Context) (List[Webhook], error) {
+	return listAt[Webhook](ctx, w.c, nil, "webhooks")
 }
 
-// Webhook returns one webhook.
-func (c *Client) Webhook(ctx context.Context, id string) (Webhook, error) {
-	return webhookCall[Webhook](ctx, c, http.MethodGet, nil, "webhooks", id)
+// Get returns one webhook.
+func (w Webhooks) Get(ctx context.Context, id string) (Webhook, error) {
+	return webhookCall[Webhook](ctx, w.c, http.MethodGet, nil, "webhooks", id)
 }
 
-// CreateWebhook creates a webhook. fields.URL is required. Its Secret is only in this answer.
-func (c *Client) CreateWebhook(ctx context.Context, fields WebhookFields) (Webhook, error) {
-	return webhookCall[Webhook](ctx, c, http.MethodPost, &fields, "webhooks")
+// Create creates a webhook. fields.URL is required. Its Secret is only in this answer.
+func (w Webhooks) Create(ctx context.Context, fields WebhookFields) (Webhook, error) {
+	return webhookCall[Webhook](ctx, w.c, http.MethodPost, &fields, "webhooks")
 }
 
-// PatchWebhook changes a webhook.
-func (c *Client) PatchWebhook(ctx context.Context, id string, fields WebhookFields) (Webhook, error) {
-	return webhookCall[Webhook](ctx, c, http.MethodPatch, &fields, "webhooks", id)
+// Patch changes a webhook.
+func (w Webhooks) Patch(ctx context.Context, id string, fields WebhookFields) (Webhook, error) {
+	return webhookCall[Webhook](ctx, w.c, http.MethodPatch, &fields, "webhooks", id)
 }
 
-// RotateWebhook gives a webhook a new secret, which is only in this answer. For a day, messages are
+// Rotate gives a webhook a new secret, which is only in this answer. For a day, messages are
 // signed with the old one too.
-func (c *Client) RotateWebhook(ctx context.Context, id string) (Webhook, error) {
-	return webhookCall[Webhook](ctx, c, http.MethodPost, nil, "webhooks", id, "rotate")
+func (w Webhooks) Rotate(ctx context.Context, id string) (Webhook, error) {
+	return webhookCall[Webhook](ctx, w.c, http.MethodPost, nil, "webhooks", id, "rotate")
 }
 
-// TestWebhook sends a test message now.
-func (c *Client) TestWebhook(ctx context.Context, id string) (WebhookTest, error) {
-	return webhookCall[WebhookTest](ctx, c, http.MethodPost, nil, "webhooks", id, "test")
+// Test sends a test message now.
+func (w Webhooks) Test(ctx context.Context, id string) (WebhookTest, error) {
+	return webhookCall[WebhookTest](ctx, w.c, http.MethodPost, nil, "webhooks", id, "test")
 }
 
 // Redeliver repeats a delivery.
-func (c *Client) Redeliver(ctx context.Context, id string, delivery int64) (Delivery, error) {
-	return webhookCall[Delivery](ctx, c, http.MethodPost, nil, "webhooks", id, "deliveries", ID(delivery), "redeliver")
+func (w Webhooks) Redeliver(ctx context.Context, id string, delivery int64) (Delivery, error) {
+	return webhookCall[Delivery](ctx, w.c, http.MethodPost, nil, "webhooks", id, "deliveries", ID(delivery), "redeliver")
 }
 
-// DeleteWebhook deletes a webhook.
-func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
-	return c.remove(ctx, "webhooks", id)
+// Delete deletes a webhook.
+func (w Webhooks) Delete(ctx context.Context, id string) error {
+	return w.c.remove(ctx, "webhooks", id)
 }
 
 // remove makes a request of DELETE.
@@ -130,7 +130,7 @@ func (c *Client) remove(ctx context.Context, path ...string) error {
 
 // Deliveries yields the deliveries of a webhook, latest first. An empty state selects all. It stops
 // at the first error.
-func (c *Client) Deliveries(ctx context.Context, id, state string) iter.Seq2[Delivery, error] {
+func (w Webhooks) Deliveries(ctx context.Context, id, state string) iter.Seq2[Delivery, error] {
 	return func(yield func(Delivery, error) bool) {
 		p, err := pathOf("webhooks", id, "deliveries")
 		if err != nil {
@@ -139,14 +139,14 @@ func (c *Client) Deliveries(ctx context.Context, id, state string) iter.Seq2[Del
 		}
 		for before := int64(0); ; {
 			r := newRequest(http.MethodGet, p, nil)
-			r.query = url.Values{"limit": {strconv.Itoa(c.pageSize)}}
+			r.query = url.Values{"limit": {strconv.Itoa(w.c.pageSize)}}
 			if state != "" {
 				r.query.Set("state", state)
 			}
 			if before > 0 {
 				r.query.Set("before", strconv.FormatInt(before, 10))
 			}
-			page, next, err := list[Delivery](ctx, c, r)
+			page, next, err := list[Delivery](ctx, w.c, r)
 			if err == nil && len(page.Rejected) > 0 {
 				err = fmt.Errorf("%s: %w", r, &AnswerError{Reason: fmt.Sprintf("record %d: %v", page.Rejected[0].Index, page.Rejected[0].Err)})
 			}

@@ -71,26 +71,26 @@ func TestWebhooksOfTheRealServer(t *testing.T) {
 		messages <- m
 	}))
 	defer receiver.Close()
-	h := must(c.CreateWebhook(ctx, client.WebhookFields{URL: &receiver.URL, Name: new("pager")}))(t)
+	h := must(c.Webhooks().Create(ctx, client.WebhookFields{URL: &receiver.URL, Name: new("pager")}))(t)
 	secret <- h.Secret
-	if done := must(c.TestWebhook(ctx, h.ID))(t); !done.Delivered || done.Status != 200 {
+	if done := must(c.Webhooks().Test(ctx, h.ID))(t); !done.Delivered || done.Status != 200 {
 		t.Errorf("%+v", done)
 	}
 	if m := <-messages; m.Type != "test" {
 		t.Errorf("%+v", m)
 	}
-	made := must(c.CreateHazard(ctx, flood()))(t)
+	made := must(c.Editor().CreateHazard(ctx, flood()))(t)
 	if m := <-messages; m.Type != "hazard.created" || m.Data.Hazard == nil || m.Data.Hazard.UUID != made.UUID {
 		t.Errorf("%+v", m)
 	}
-	if _, err := c.Retract(ctx, made.UUID, "false"); err != nil {
+	if _, err := c.Editor().Retract(ctx, made.UUID, "false"); err != nil {
 		t.Fatal(err)
 	}
 	if m := <-messages; m.Type != "hazard.expired" {
 		t.Errorf("%+v", m)
 	}
 	delivered := func() (changes []string) {
-		for d, err := range c.Deliveries(ctx, h.ID, "") {
+		for d, err := range c.Webhooks().Deliveries(ctx, h.ID, "") {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,29 +101,29 @@ func TestWebhooksOfTheRealServer(t *testing.T) {
 	if diff := cmp.Diff([]string{"2", "1"}, delivered()); diff != "" {
 		t.Error(diff)
 	}
-	if d := must(c.Redeliver(ctx, h.ID, 2))(t); d.Change != 2 {
+	if d := must(c.Webhooks().Redeliver(ctx, h.ID, 2))(t); d.Change != 2 {
 		t.Errorf("%+v", d)
 	}
 	<-messages
-	if again := must(c.RotateWebhook(ctx, h.ID))(t); again.Secret == h.Secret || again.Secret == "" {
+	if again := must(c.Webhooks().Rotate(ctx, h.ID))(t); again.Secret == h.Secret || again.Secret == "" {
 		t.Error("the secret is the same")
 	}
-	if paused := must(c.PatchWebhook(ctx, h.ID, client.WebhookFields{Status: new("paused")}))(t); paused.Status != "paused" || paused.Name != "pager" {
+	if paused := must(c.Webhooks().Patch(ctx, h.ID, client.WebhookFields{Status: new("paused")}))(t); paused.Status != "paused" || paused.Name != "pager" {
 		t.Errorf("%+v", paused)
 	}
-	if one := must(c.Webhook(ctx, h.ID))(t); one.Status != "paused" || one.Secret != "" {
+	if one := must(c.Webhooks().Get(ctx, h.ID))(t); one.Status != "paused" || one.Secret != "" {
 		t.Errorf("%+v", one)
 	}
-	if list := must(c.Webhooks(ctx))(t); len(list.Items) != 1 {
+	if list := must(c.Webhooks().List(ctx))(t); len(list.Items) != 1 {
 		t.Errorf("%+v", list)
 	}
-	if err := c.DeleteWebhook(ctx, h.ID); err != nil {
+	if err := c.Webhooks().Delete(ctx, h.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Webhook(ctx, h.ID); !errors.Is(err, client.ErrNotFound) {
+	if _, err := c.Webhooks().Get(ctx, h.ID); !errors.Is(err, client.ErrNotFound) {
 		t.Errorf("after that: %v", err)
 	}
-	for range c.Deliveries(ctx, "..", "") {
+	for range c.Webhooks().Deliveries(ctx, "..", "") {
 		break
 	}
 }

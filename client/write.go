@@ -92,8 +92,8 @@ type productBody struct {
 // Digits.
 type Fields map[string]any
 
-// CreateHazard creates a hazard (role editor).
-func (c *Client) CreateHazard(ctx context.Context, h NewHazard) (wire.Hazard, error) {
+// CreateHazard creates a hazard.
+func (e Editor) CreateHazard(ctx context.Context, h NewHazard) (wire.Hazard, error) {
 	body := hazardBody{
 		UUID: h.UUID, HazardName: h.HazardName, Description: h.Description, TypeID: h.TypeID, SeverityID: h.SeverityID, CategoryID: h.CategoryID,
 		Latitude: h.Latitude, Longitude: h.Longitude, Area: jsontext.Value(h.Area), StartDate: digits(h.Start), EndDate: digits(h.End),
@@ -102,53 +102,53 @@ func (c *Client) CreateHazard(ctx context.Context, h NewHazard) (wire.Hazard, er
 	if h.AutoExpire {
 		body.AutoExpire = "Y"
 	}
-	return write[wire.Hazard](ctx, c, http.MethodPost, body, nil, "hazards")
+	return write[wire.Hazard](ctx, e.Client, http.MethodPost, body, nil, "hazards")
 }
 
 // PatchHazard changes a hazard. Fields{"status": "E"} ends it. With IfMatch, it fails if somebody
 // else has changed the hazard.
-func (c *Client) PatchHazard(ctx context.Context, hazard string, f Fields, opts ...CallOption) (wire.Hazard, error) {
-	return write[wire.Hazard](ctx, c, http.MethodPatch, f, opts, "hazards", hazard)
+func (e Editor) PatchHazard(ctx context.Context, hazard string, f Fields, opts ...CallOption) (wire.Hazard, error) {
+	return write[wire.Hazard](ctx, e.Client, http.MethodPatch, f, opts, "hazards", hazard)
 }
 
 // Retract withdraws a false hazard. The hazard ends, and everybody is told that it was false, and
 // why.
-func (c *Client) Retract(ctx context.Context, hazard, reason string, opts ...CallOption) (wire.Hazard, error) {
-	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{"reason": reason}, opts, "hazards", hazard, "retract")
+func (e Editor) Retract(ctx context.Context, hazard, reason string, opts ...CallOption) (wire.Hazard, error) {
+	return write[wire.Hazard](ctx, e.Client, http.MethodPost, Fields{"reason": reason}, opts, "hazards", hazard, "retract")
 }
 
 // MergeIf is Merge if both hazards are as the caller has read them: tag is the ETag of the hazard
 // that ends, intoTag that of the other. Otherwise it returns ErrStale.
-func (c *Client) MergeIf(ctx context.Context, hazard, tag, into, intoTag string, opts ...CallOption) (wire.Hazard, error) {
-	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{"into": into, "into_ETag": intoTag}, append(opts, IfMatch(tag)), "hazards", hazard, "merge")
+func (e Editor) MergeIf(ctx context.Context, hazard, tag, into, intoTag string, opts ...CallOption) (wire.Hazard, error) {
+	return write[wire.Hazard](ctx, e.Client, http.MethodPost, Fields{"into": into, "into_ETag": intoTag}, append(opts, IfMatch(tag)), "hazards", hazard, "merge")
 }
 
 // Merge merges a hazard into another, which it returns. The first hazard ends.
-func (c *Client) Merge(ctx context.Context, hazard, into string, opts ...CallOption) (wire.Hazard, error) {
-	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{"into": into}, opts, "hazards", hazard, "merge")
+func (e Editor) Merge(ctx context.Context, hazard, into string, opts ...CallOption) (wire.Hazard, error) {
+	return write[wire.Hazard](ctx, e.Client, http.MethodPost, Fields{"into": into}, opts, "hazards", hazard, "merge")
 }
 
 // Undo undoes a merge, split, end or retraction. change is its number, as in HazardChanges. It
 // returns the hazard that is active again.
-func (c *Client) Undo(ctx context.Context, hazard string, change int64, opts ...CallOption) (wire.Hazard, error) {
-	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{"change": change}, opts, "hazards", hazard, "undo")
+func (e Editor) Undo(ctx context.Context, hazard string, change int64, opts ...CallOption) (wire.Hazard, error) {
+	return write[wire.Hazard](ctx, e.Client, http.MethodPost, Fields{"change": change}, opts, "hazards", hazard, "undo")
 }
 
 // RedactHazard permanently removes texts of a hazard from all its states (role admin). fields are
 // member names of the base interface.
-func (c *Client) RedactHazard(ctx context.Context, hazard string, fields []string, reason string, opts ...CallOption) (wire.Hazard, error) {
-	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{"fields": fields, "reason": reason}, opts, "hazards", hazard, "redact")
+func (e Editor) RedactHazard(ctx context.Context, hazard string, fields []string, reason string, opts ...CallOption) (wire.Hazard, error) {
+	return write[wire.Hazard](ctx, e.Client, http.MethodPost, Fields{"fields": fields, "reason": reason}, opts, "hazards", hazard, "redact")
 }
 
 // RedactProduct permanently removes texts of a product, or its file ("file"), even if the product
 // was deleted (role admin).
-func (c *Client) RedactProduct(ctx context.Context, product string, fields []string, reason string, opts ...CallOption) (wire.Product, error) {
-	return write[wire.Product](ctx, c, http.MethodPost, Fields{"fields": fields, "reason": reason}, opts, "products", product, "redact")
+func (e Editor) RedactProduct(ctx context.Context, product string, fields []string, reason string, opts ...CallOption) (wire.Product, error) {
+	return write[wire.Product](ctx, e.Client, http.MethodPost, Fields{"fields": fields, "reason": reason}, opts, "products", product, "redact")
 }
 
-// CreateProduct creates a folder, text or URL product of a hazard (role editor).
-func (c *Client) CreateProduct(ctx context.Context, hazard string, p NewProduct) (wire.Product, error) {
-	return write[wire.Product](ctx, c, http.MethodPost, p.body(), nil, "hazards", hazard, "products")
+// CreateProduct creates a folder, text or URL product of a hazard.
+func (e Editor) CreateProduct(ctx context.Context, hazard string, p NewProduct) (wire.Product, error) {
+	return write[wire.Product](ctx, e.Client, http.MethodPost, p.body(), nil, "hazards", hazard, "products")
 }
 
 func (p *NewProduct) body() productBody {
@@ -163,17 +163,17 @@ func (p *NewProduct) body() productBody {
 }
 
 // PatchProduct changes a product, as PatchHazard changes a hazard.
-func (c *Client) PatchProduct(ctx context.Context, product string, f Fields, opts ...CallOption) (wire.Product, error) {
-	return write[wire.Product](ctx, c, http.MethodPatch, f, opts, "products", product)
+func (e Editor) PatchProduct(ctx context.Context, product string, f Fields, opts ...CallOption) (wire.Product, error) {
+	return write[wire.Product](ctx, e.Client, http.MethodPatch, f, opts, "products", product)
 }
 
 // DeleteProduct deletes a product. A folder must be empty.
-func (c *Client) DeleteProduct(ctx context.Context, product string, opts ...CallOption) error {
+func (e Editor) DeleteProduct(ctx context.Context, product string, opts ...CallOption) error {
 	p, err := pathOf("products", product)
 	if err != nil {
 		return err
 	}
-	return c.plain(ctx, newRequest(http.MethodDelete, p, opts))
+	return e.plain(ctx, newRequest(http.MethodDelete, p, opts))
 }
 
 // write sends a JSON object; the answer is the record as it is now.

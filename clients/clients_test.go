@@ -355,16 +355,16 @@ func (w *world) run(t *testing.T, c *testCase) (names []string, n int64, err err
 
 // writes does what the case "writes" of the other clients does.
 func (w *world) writes(ctx context.Context, c *client.Client) ([]string, int64, error) {
-	made, err := c.CreateHazard(ctx, client.NewHazard{HazardName: "Made here", TypeID: "STORM", SeverityID: "WATCH", Latitude: 1, Longitude: 2})
+	made, err := c.Editor().CreateHazard(ctx, client.NewHazard{HazardName: "Made here", TypeID: "STORM", SeverityID: "WATCH", Latitude: 1, Longitude: 2})
 	if err != nil {
 		return nil, 0, err
 	}
-	note, errNote := c.CreateProduct(ctx, made.UUID, client.NewProduct{Title: "Note", ProductType: "TEXT_PRODUCT", Data: "d"})
-	named, errNamed := c.PatchHazard(ctx, made.UUID, client.Fields{"hazard_Name": "Named here"})
-	better, errBetter := c.PatchProduct(ctx, note.UUID, client.Fields{"title": "Better note"})
-	errDeleted := c.DeleteProduct(ctx, note.UUID)
+	note, errNote := c.Editor().CreateProduct(ctx, made.UUID, client.NewProduct{Title: "Note", ProductType: "TEXT_PRODUCT", Data: "d"})
+	named, errNamed := c.Editor().PatchHazard(ctx, made.UUID, client.Fields{"hazard_Name": "Named here"})
+	better, errBetter := c.Editor().PatchProduct(ctx, note.UUID, client.Fields{"title": "Better note"})
+	errDeleted := c.Editor().DeleteProduct(ctx, note.UUID)
 	left, errLeft := c.Products(ctx, made.UUID)
-	over, errOver := c.PatchHazard(ctx, made.UUID, client.Fields{"status": "E"})
+	over, errOver := c.Editor().PatchHazard(ctx, made.UUID, client.Fields{"status": "E"})
 	return []string{made.HazardName, named.HazardName, note.Title, better.Title, fmt.Sprint(len(left.Items)), over.Status}, 0,
 		errors.Join(errNote, errNamed, errBetter, errDeleted, errLeft, errOver)
 }

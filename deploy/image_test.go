@@ -75,12 +75,12 @@ func TestTheProgramNeedsNothingThatTheImageHasNot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hazard, err := cl.CreateHazard(t.Context(), flood("Flood - Old Harbour"))
+	hazard, err := cl.Editor().CreateHazard(t.Context(), flood("Flood - Old Harbour"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	content := strings.Repeat("a photograph ", 1<<18) // more than is kept in memory
-	if _, err := cl.CreateFile(t.Context(), hazard.UUID, client.NewProduct{Title: "The quay"}, "quay.jpg", strings.NewReader(content)); err != nil {
+	if _, err := cl.Editor().CreateFile(t.Context(), hazard.UUID, client.NewProduct{Title: "The quay"}, "quay.jpg", strings.NewReader(content)); err != nil {
 		t.Error(err)
 	}
 	if resp, body := get(t, http.DefaultClient, "http://"+n.addr+"/symbols/FLOOD/EVENT/WARNING.png"); resp.StatusCode != http.StatusOK || len(body) == 0 {

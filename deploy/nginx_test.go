@@ -131,7 +131,7 @@ func ask(ctx context.Context, hc *http.Client, method, url, body string, header 
 func TestNginxServesTwoNodesAsOne(t *testing.T) {
 	c := startTwo(t)
 	cl, hc := c.client(t), c.front.Client(2)
-	hazard, err := cl.CreateHazard(t.Context(), flood("Flood - Old Harbour"))
+	hazard, err := cl.Editor().CreateHazard(t.Context(), flood("Flood - Old Harbour"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestNginxServesTwoNodesAsOne(t *testing.T) {
 		if _, err := source.Read(content); err != nil {
 			t.Fatal(err)
 		}
-		p, err := cl.CreateFile(t.Context(), uuid, client.NewProduct{Title: "The quay"}, "quay.jpg", bytes.NewReader(content))
+		p, err := cl.Editor().CreateFile(t.Context(), uuid, client.NewProduct{Title: "The quay"}, "quay.jpg", bytes.NewReader(content))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -310,7 +310,7 @@ func (c *two) killOne(t *testing.T, uuid string) {
 		if k == changes-1 {
 			text = end
 		}
-		if _, err := cl.PatchHazard(t.Context(), uuid, client.Fields{"description": text}); err != nil {
+		if _, err := cl.Editor().PatchHazard(t.Context(), uuid, client.Fields{"description": text}); err != nil {
 			t.Errorf("a write failed, but was not in progress when the node was killed: %v", err)
 		}
 	}

@@ -44,7 +44,7 @@ func TestNginxCachesForThePublicAlone(t *testing.T) {
 		resp, _ := get(t, front.Client(2), front.URL+"/hazards/types", "Authorization", "Bearer "+token)
 		return resp.StatusCode == http.StatusOK
 	})
-	lasting, err := cl.CreateHazard(t.Context(), flood("Flood - Old Harbour"))
+	lasting, err := cl.Editor().CreateHazard(t.Context(), flood("Flood - Old Harbour"))
 	if err != nil {
 		t.Fatal(err)
 	}

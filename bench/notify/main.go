@@ -186,7 +186,7 @@ func measured(ctx context.Context, subscriptions, clicks, rounds int) (f figures
 	for range rounds {
 		release := mails.shut()
 		began, had := time.Now(), mails.count()
-		_, err := c.CreateHazard(ctx, flood(20))
+		_, err := c.Editor().CreateHazard(ctx, flood(20))
 		if err == nil {
 			err = b.until(ctx, func() (bool, error) {
 				waiting, err := b.waiting(ctx)
@@ -219,7 +219,7 @@ func measured(ctx context.Context, subscriptions, clicks, rounds int) (f figures
 		}
 		f.first = append(f.first, ms(began))
 		began, had := time.Now(), mails.count()
-		if _, err := c.Retract(ctx, client.ID(id), "a drill that went out as a warning"); err != nil {
+		if _, err := c.Editor().Retract(ctx, client.ID(id), "a drill that went out as a warning"); err != nil {
 			return f, err
 		}
 		if err := b.until(ctx, func() (bool, error) { return mails.count() == had+1, nil }); err != nil {
@@ -240,7 +240,7 @@ type bench struct {
 // told creates a hazard, and waits until that many mails about it have arrived.
 func (b *bench) told(ctx context.Context, lon float64, mails int) (id int64, err error) {
 	had := b.mails.count()
-	h, err := b.CreateHazard(ctx, flood(lon))
+	h, err := b.Editor().CreateHazard(ctx, flood(lon))
 	if err != nil {
 		return 0, err
 	}

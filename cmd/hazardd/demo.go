@@ -57,7 +57,7 @@ func (d *demoCmd) Run(ctx context.Context, c *console) (err error) {
 	g.Go(func() error { return running.Run(ctx) })
 	g.Go(func() error {
 		speed := max(1, s.Length().Seconds()/time.Duration(d.Within).Seconds())
-		if err := play(ctx, c, server, s, speed, true); err != nil {
+		if err := play(ctx, c, server.Editor(), s, speed, true); err != nil {
 			if ctx.Err() != nil { // canceled by the user
 				return nil
 			}

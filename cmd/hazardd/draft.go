@@ -39,7 +39,7 @@ type draftListCmd struct {
 // Run lists drafts.
 func (l *draftListCmd) Run(ctx context.Context, c *console) error {
 	return l.with(ctx, c, func(server *client.Client) error {
-		list, err := server.Drafts(ctx, l.All, l.Limit)
+		list, err := server.Editor().Drafts(ctx, l.All, l.Limit)
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ type draftShowCmd struct {
 // Run shows a draft.
 func (s *draftShowCmd) Run(ctx context.Context, c *console) error {
 	return s.with(ctx, c, func(server *client.Client) error {
-		d, err := server.Draft(ctx, s.ID)
+		d, err := server.Editor().Draft(ctx, s.ID)
 		if err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ type draftApproveCmd struct {
 // Run approves a draft.
 func (a *draftApproveCmd) Run(ctx context.Context, c *console) error {
 	return a.with(ctx, c, func(server *client.Client) error {
-		h, err := server.ApproveDraft(ctx, a.ID)
+		h, err := server.Editor().ApproveDraft(ctx, a.ID)
 		if err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ type draftRefuseCmd struct {
 // Run refuses a draft.
 func (r *draftRefuseCmd) Run(ctx context.Context, c *console) error {
 	return r.with(ctx, c, func(server *client.Client) error {
-		d, err := server.RefuseDraft(ctx, r.ID, r.Reason)
+		d, err := server.Editor().RefuseDraft(ctx, r.ID, r.Reason)
 		if err != nil {
 			return err
 		}

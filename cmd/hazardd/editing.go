@@ -137,7 +137,7 @@ func (r *reportCmd) Run(ctx context.Context, c *console) error {
 	}
 	end := r.Until.time(c.now())
 	return r.edit(ctx, c, "reported", func(server *client.Client) (wire.Hazard, error) {
-		return server.CreateHazard(ctx, client.NewHazard{UUID: r.UUID, HazardName: r.Name, TypeID: r.Type, SeverityID: r.Severity, CategoryID: r.Category, Description: r.Description,
+		return server.Editor().CreateHazard(ctx, client.NewHazard{UUID: r.UUID, HazardName: r.Name, TypeID: r.Type, SeverityID: r.Severity, CategoryID: r.Category, Description: r.Description,
 			Instruction: r.Instruction, Latitude: at.lat, Longitude: at.lon, Area: area, End: end, AutoExpire: !end.IsZero(), OrgID: r.Org, SncURL: r.Link})
 	})
 }
@@ -192,7 +192,7 @@ func (k *correctCmd) Run(ctx context.Context, c *console) error {
 		return errors.New("nothing to change: give --severity, --name, --type, --description, --instruction, --until, --at or --area")
 	}
 	return k.edit(ctx, c, "corrected", func(server *client.Client) (wire.Hazard, error) {
-		return server.PatchHazard(ctx, k.Hazard, fields, client.IfMatch(k.IfMatch))
+		return server.Editor().PatchHazard(ctx, k.Hazard, fields, client.IfMatch(k.IfMatch))
 	})
 }
 
@@ -207,11 +207,11 @@ type endCmd struct {
 func (e *endCmd) Run(ctx context.Context, c *console) error {
 	if e.False != "" {
 		return e.edit(ctx, c, "taken back", func(server *client.Client) (wire.Hazard, error) {
-			return server.Retract(ctx, e.Hazard, e.False, client.IfMatch(e.IfMatch))
+			return server.Editor().Retract(ctx, e.Hazard, e.False, client.IfMatch(e.IfMatch))
 		})
 	}
 	return e.edit(ctx, c, "ended", func(server *client.Client) (wire.Hazard, error) {
-		return server.PatchHazard(ctx, e.Hazard, client.Fields{"status": "E"}, client.IfMatch(e.IfMatch))
+		return server.Editor().PatchHazard(ctx, e.Hazard, client.Fields{"status": "E"}, client.IfMatch(e.IfMatch))
 	})
 }
 
@@ -224,7 +224,7 @@ type mergeCmd struct {
 // Run merges a hazard into another.
 func (m *mergeCmd) Run(ctx context.Context, c *console) error {
 	return m.edit(ctx, c, "merged", func(server *client.Client) (wire.Hazard, error) {
-		return server.Merge(ctx, m.Hazard, m.Into)
+		return server.Editor().Merge(ctx, m.Hazard, m.Into)
 	})
 }
 
@@ -251,6 +251,6 @@ func (u *undoCmd) Run(ctx context.Context, c *console) error {
 		if change == 0 {
 			return wire.Hazard{}, fmt.Errorf("hazard %s has no end, retraction or merge by a user, expected one, or the number of a change", u.Hazard)
 		}
-		return server.Undo(ctx, u.Hazard, change)
+		return server.Editor().Undo(ctx, u.Hazard, change)
 	})
 }

@@ -78,10 +78,11 @@ func (e *exerciseCmd) Run(ctx context.Context, c *console) error {
 	if e.Check {
 		return printTimeline(c, s)
 	}
-	server, err := e.client(ctx, c, "hazardd-exercise")
+	reader, err := e.client(ctx, c, "hazardd-exercise")
 	if err != nil {
 		return err
 	}
+	server := reader.Editor()
 	t := &teller{c: c, length: s.Length()}
 	if e.End {
 		if err := drill.End(ctx, server, s, t.told); err != nil {

@@ -40,7 +40,7 @@ type webhookListCmd struct{ hookFlags }
 // Run lists webhooks.
 func (w *webhookListCmd) Run(ctx context.Context, c *console) error {
 	return w.with(ctx, c, func(server *client.Client) error {
-		list, err := server.Webhooks(ctx)
+		list, err := server.Webhooks().List(ctx)
 		if err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ type webhookAddCmd struct {
 // Run creates a webhook.
 func (w *webhookAddCmd) Run(ctx context.Context, c *console) error {
 	return w.with(ctx, c, func(server *client.Client) error {
-		h, err := server.CreateWebhook(ctx, client.WebhookFields{URL: &w.Address, Name: &w.Name, Format: &w.Format, Filter: w.Filter, Events: w.Event,
+		h, err := server.Webhooks().Create(ctx, client.WebhookFields{URL: &w.Address, Name: &w.Name, Format: &w.Format, Filter: w.Filter, Events: w.Event,
 			Language: new(lang.Wish(w.Lang).String())})
 		if err != nil {
 			return err
@@ -96,7 +96,7 @@ type webhookTestCmd struct {
 // Run sends a test message.
 func (w *webhookTestCmd) Run(ctx context.Context, c *console) error {
 	return w.with(ctx, c, func(server *client.Client) error {
-		done, err := server.TestWebhook(ctx, w.ID)
+		done, err := server.Webhooks().Test(ctx, w.ID)
 		if err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ type webhookSetCmd struct {
 // Run pauses or resumes a webhook.
 func (w *webhookSetCmd) Run(ctx context.Context, c *console) error {
 	return w.with(ctx, c, func(server *client.Client) error {
-		h, err := server.PatchWebhook(ctx, w.ID, client.WebhookFields{Status: &w.Status})
+		h, err := server.Webhooks().Patch(ctx, w.ID, client.WebhookFields{Status: &w.Status})
 		if err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ type webhookDeliveriesCmd struct {
 func (w *webhookDeliveriesCmd) Run(ctx context.Context, c *console) error {
 	return w.with(ctx, c, func(server *client.Client) error {
 		list := []client.Delivery{}
-		for d, err := range server.Deliveries(ctx, w.ID, w.State) {
+		for d, err := range server.Webhooks().Deliveries(ctx, w.ID, w.State) {
 			if err != nil {
 				return err
 			}
@@ -180,7 +180,7 @@ type webhookRedeliverCmd struct {
 // Run repeats a delivery.
 func (w *webhookRedeliverCmd) Run(ctx context.Context, c *console) error {
 	return w.with(ctx, c, func(server *client.Client) error {
-		d, err := server.Redeliver(ctx, w.ID, w.Delivery)
+		d, err := server.Webhooks().Redeliver(ctx, w.ID, w.Delivery)
 		if err != nil {
 			return err
 		}
@@ -199,7 +199,7 @@ type webhookRemoveCmd struct {
 // Run removes a webhook.
 func (w *webhookRemoveCmd) Run(ctx context.Context, c *console) error {
 	return w.with(ctx, c, func(server *client.Client) error {
-		if err := server.DeleteWebhook(ctx, w.ID); err != nil {
+		if err := server.Webhooks().Delete(ctx, w.ID); err != nil {
 			return err
 		}
 		return c.print(map[string]string{"removed": w.ID}, func(out io.Writer) error {

@@ -18,7 +18,7 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// Server is the part of client.Client that a drill uses. Acknowledged writes are durable.
+// Server is the part of client.Editor that a drill uses. Acknowledged writes are durable.
 type Server interface {
 	CreateHazard(ctx context.Context, h client.NewHazard) (wire.Hazard, error)
 	Hazard(ctx context.Context, id string, opts ...client.CallOption) (client.Record[wire.Hazard], error)

@@ -148,7 +148,7 @@ func TestAReaderCannotPlay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &drill.Player{Server: c, Speed: 1, Run: drill.NewRun(), Told: func(e drill.Event) { t.Errorf("done: %+v", e) }}
+	p := &drill.Player{Server: c.Editor(), Speed: 1, Run: drill.NewRun(), Told: func(e drill.Event) { t.Errorf("done: %+v", e) }}
 	if err := p.Play(t.Context(), parsed(t, head+flood)); !errors.Is(err, client.ErrForbidden) || !strings.Contains(err.Error(), "line 4") {
 		t.Errorf("%v", err)
 	}
@@ -369,13 +369,13 @@ func TestADrillStopsBeforeItTouchesWhatIsReal(t *testing.T) {
 	})
 }
 
-func newClient(t *testing.T, srv *server.Server) *client.Client {
+func newClient(t *testing.T, srv *server.Server) client.Editor {
 	t.Helper()
 	c, err := client.New(srv.URL(), client.Options{Username: "red", Password: server.Password})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c
+	return c.Editor()
 }
 
 func parsed(t *testing.T, text string) *drill.Scenario {

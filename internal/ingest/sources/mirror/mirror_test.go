@@ -129,17 +129,17 @@ func TestOneServerMirrorsAnother(t *testing.T) {
 	// it on.
 	copied := newReplica(t, as(t, origin, "red-reader"))
 
-	boston := must(red.CreateHazard(ctx, newFlood("Flood - Boston")))(t)
+	boston := must(red.Editor().CreateHazard(ctx, newFlood("Flood - Boston")))(t)
 	lima := newFlood("Flood - Lima")
 	lima.CategoryID, lima.SeverityID = "EXERCISE", "ADVISORY"
-	limaMade := must(red.CreateHazard(ctx, lima))(t)
-	open := must(red.CreateProduct(ctx, boston.UUID, client.NewProduct{Title: "Reports", ProductType: "FOLDER_PRODUCT"}))(t)
-	note := must(red.CreateProduct(ctx, boston.UUID, client.NewProduct{Title: "Note", ProductType: "TEXT_PRODUCT", Data: "boil\nwater", ParentID: open.ProductID}))(t)
-	must(red.CreateProduct(ctx, boston.UUID, client.NewProduct{Title: "Page", ProductType: "URL_PRODUCT", Data: "https://example.org/x"}))(t)
-	must(red.CreateFile(ctx, boston.UUID, client.NewProduct{Title: "Map", ParentID: open.ProductID}, "map.pdf", strings.NewReader("%PDF")))(t)
-	shut := must(red.CreateProduct(ctx, boston.UUID, client.NewProduct{Title: "SECRET folder", ProductType: "FOLDER_PRODUCT", SecurityFlag: "R"}))(t)
-	must(red.CreateProduct(ctx, boston.UUID, client.NewProduct{Title: "SECRET plan", ProductType: "TEXT_PRODUCT", Data: "SECRET", ParentID: shut.ProductID}))(t)
-	must(red.CreateFile(ctx, boston.UUID, client.NewProduct{Title: "SECRET file", SecurityFlag: "R"}, "SECRET.txt", strings.NewReader("SECRET")))(t)
+	limaMade := must(red.Editor().CreateHazard(ctx, lima))(t)
+	open := must(red.Editor().CreateProduct(ctx, boston.UUID, client.NewProduct{Title: "Reports", ProductType: "FOLDER_PRODUCT"}))(t)
+	note := must(red.Editor().CreateProduct(ctx, boston.UUID, client.NewProduct{Title: "Note", ProductType: "TEXT_PRODUCT", Data: "boil\nwater", ParentID: open.ProductID}))(t)
+	must(red.Editor().CreateProduct(ctx, boston.UUID, client.NewProduct{Title: "Page", ProductType: "URL_PRODUCT", Data: "https://example.org/x"}))(t)
+	must(red.Editor().CreateFile(ctx, boston.UUID, client.NewProduct{Title: "Map", ParentID: open.ProductID}, "map.pdf", strings.NewReader("%PDF")))(t)
+	shut := must(red.Editor().CreateProduct(ctx, boston.UUID, client.NewProduct{Title: "SECRET folder", ProductType: "FOLDER_PRODUCT", SecurityFlag: "R"}))(t)
+	must(red.Editor().CreateProduct(ctx, boston.UUID, client.NewProduct{Title: "SECRET plan", ProductType: "TEXT_PRODUCT", Data: "SECRET", ParentID: shut.ProductID}))(t)
+	must(red.Editor().CreateFile(ctx, boston.UUID, client.NewProduct{Title: "SECRET file", SecurityFlag: "R"}, "SECRET.txt", strings.NewReader("SECRET")))(t)
 	if n := len(must(as(t, origin, "red-reader").Products(ctx, boston.UUID))(t).Items); n != 7 {
 		t.Fatalf("the account of the mirror sees %d products, expected all 7", n)
 	}
@@ -165,22 +165,22 @@ func TestOneServerMirrorsAnother(t *testing.T) {
 	if res := copied.sync(t); res.New+res.Updated != 0 {
 		t.Errorf("the same again makes changes: %+v", res)
 	}
-	must(red.PatchHazard(ctx, boston.UUID, client.Fields{"severity_ID": "WATCH", "hazard_Name": "Flood - Greater Boston"}))(t)
-	must(red.PatchProduct(ctx, note.UUID, client.Fields{"data": "water is safe"}))(t)
-	must(red.CreateHazard(ctx, newFlood("Flood - Quito")))(t)
+	must(red.Editor().PatchHazard(ctx, boston.UUID, client.Fields{"severity_ID": "WATCH", "hazard_Name": "Flood - Greater Boston"}))(t)
+	must(red.Editor().PatchProduct(ctx, note.UUID, client.Fields{"data": "water is safe"}))(t)
+	must(red.Editor().CreateHazard(ctx, newFlood("Flood - Quito")))(t)
 	copied.sync(t)
 	same("after alterations")
 
-	must(red.PatchProduct(ctx, note.UUID, client.Fields{"title": "Last note"}))(t) // changes nothing in the list
-	if err := red.DeleteProduct(ctx, must(red.CreateProduct(ctx, limaMade.UUID, client.NewProduct{Title: "x", ProductType: "TEXT_PRODUCT", Data: "x"}))(t).UUID); err != nil {
+	must(red.Editor().PatchProduct(ctx, note.UUID, client.Fields{"title": "Last note"}))(t) // changes nothing in the list
+	if err := red.Editor().DeleteProduct(ctx, must(red.Editor().CreateProduct(ctx, limaMade.UUID, client.NewProduct{Title: "x", ProductType: "TEXT_PRODUCT", Data: "x"}))(t).UUID); err != nil {
 		t.Fatal(err)
 	}
 	copied.sync(t)
 	same("after an alteration of a product alone")
 
 	// The end of a hazard is reported with its reason, not only by its absence.
-	must(red.PatchHazard(ctx, boston.UUID, client.Fields{"status": "E"}))(t)
-	must(red.Retract(ctx, limaMade.UUID, "it was a mistake"))(t)
+	must(red.Editor().PatchHazard(ctx, boston.UUID, client.Fields{"status": "E"}))(t)
+	must(red.Editor().Retract(ctx, limaMade.UUID, "it was a mistake"))(t)
 	copied.sync(t)
 	same("after two ends")
 	for _, id := range []string{boston.UUID, limaMade.UUID} {
@@ -195,7 +195,7 @@ func TestOneServerMirrorsAnother(t *testing.T) {
 
 func TestTheMirrorGoesOnWhenItsTokenExpires(t *testing.T) {
 	origin := server.Serve(t, func(cfg *app.Config) { cfg.AccessLife = 2 * time.Second })
-	must(as(t, origin, "red").CreateHazard(t.Context(), newFlood("Flood - Boston")))(t)
+	must(as(t, origin, "red").Editor().CreateHazard(t.Context(), newFlood("Flood - Boston")))(t)
 	m := mirror.New("mirror", schemes, as(t, origin, "reader"))
 	for range 5 {
 		if batch, err := m.Read(t.Context(), origin.Now()); err != nil || len(batch.Reports) != 1 {
