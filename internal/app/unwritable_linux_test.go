@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/app"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
@@ -41,13 +43,7 @@ func TestAServerOnADiskThatCannotBeWrittenServesReads(t *testing.T) {
 		"nearly full": {func(t *testing.T, disk string) { fill(t, disk, 200<<10) }, empty, "the disk of the store is full", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			disk := t.TempDir()
-			mount(t, "-t", "tmpfs", "-o", "size=32m,mode=0700", "tmpfs", disk)
-			t.Cleanup(func() {
-				if out, err := exec.Command("umount", "-l", disk).CombinedOutput(); err != nil {
-					t.Errorf("%v: %s", err, out)
-				}
-			})
+			disk := small(t)
 			data := filepath.Join(disk, "data")
 			hazard := `{"uuid":"6f9619ff-8b86-4d01-b42d-00cf4fc964ff","type_ID":"FLOOD","severity_ID":"WARNING","hazard_Name":"High water","latitude":47,"longitude":12}`
 			var token string
@@ -92,6 +88,39 @@ func TestAServerOnADiskThatCannotBeWrittenServesReads(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A store with little room says so before anybody has tried to write.
+func TestLittleRoomIsSaidBeforeTheFirstWrite(t *testing.T) {
+	disk := small(t)
+	for _, little := range []bool{false, true} {
+		if little {
+			fill(t, disk, 2*store.RoomSize-16<<10)
+		}
+		s, err := app.Open(t.Context(), config(t, filepath.Join(disk, "data")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Store.Unwritable(); errors.Is(err, hazard.ErrFull) != little {
+			t.Errorf("little room %v: it says %v", little, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// small mounts a file system of little room.
+func small(t *testing.T) string {
+	t.Helper()
+	disk := t.TempDir()
+	mount(t, "-t", "tmpfs", "-o", "size=32m,mode=0700", "tmpfs", disk)
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", "-l", disk).CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+	return disk
 }
 
 // statusClosed are words of the page of the status while the store cannot be written.
