@@ -333,20 +333,7 @@ func Derive(parts []Report, now Instant) EventState {
 			state.Owned[all[i].Part] = true
 		}
 	}
-	last := MinInstant // end of the last part that covers a place
-	var counted []int
-	for i := range parts {
-		if len(owned[i]) == 0 {
-			continue
-		}
-		state.Owned[parts[i].Part] = true
-		over := parts[i].OverAt()
-		if last = max(last, over); over > now {
-			counted = append(counted, i)
-			state.Next = min(state.Next, over)
-			state.Ending = state.Ending || parts[i].Ended != ""
-		}
-	}
+	counted, last := state.count(parts, owned, now)
 	spoken, over := now, len(counted) == 0 // the moment as of which texts count
 	if over {
 		spoken = last - 1
@@ -401,6 +388,24 @@ func Derive(parts []Report, now Instant) EventState {
 	}
 	state.Within = each(state.Within)
 	return state
+}
+
+// count returns the parts that are not over and cover a place, and the end of the last part that covers one.
+func (state *EventState) count(parts []Report, owned map[int][]string, now Instant) (counted []int, last Instant) {
+	last = MinInstant
+	for i := range parts {
+		if len(owned[i]) == 0 {
+			continue
+		}
+		state.Owned[parts[i].Part] = true
+		over := parts[i].OverAt()
+		if last = max(last, over); over > now {
+			counted = append(counted, i)
+			state.Next = min(state.Next, over)
+			state.Ending = state.Ending || parts[i].Ended != ""
+		}
+	}
+	return counted, last
 }
 
 // undropped returns the parts that no list has dropped, and that did not run out by themselves, if

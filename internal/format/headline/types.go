@@ -448,46 +448,13 @@ var inCounty = regexp.MustCompile(`in ([A-Z][\w .'’-]+ (?:County|Parish|Boroug
 
 func (m *maker) wildfire() (p parts) {
 	p.placeFirst, p.until = true, m.say("noEnd")
-	kind := "wildfire"
-	if strings.Contains(m.text, "Type: Bush Fire") || strings.HasPrefix(m.event, "Bushfire") {
-		kind = "bushfire"
-	}
-	p.what = m.say(kind)
+	p.what, p.where = m.whichFire()
 	size, sized := m.measured(hazard.BurntArea)
-	if sized && size <= 0 {
-		sized = false
+	sized = sized && size > 0
+	if sized {
+		p.bad = m.say("colon") + m.fireSize(size)
 	}
 	contained, held := m.measured(hazard.Containment)
-	name, places := fireName(m.named)
-	switch {
-	case gdacsSize.MatchString(m.named), strings.Contains(m.named, "° "), sourceKm.MatchString(m.named):
-		p.where = m.point()
-	case m.h.Category == hazard.Response || m.h.Source == "" || len(m.h.Texts) > 0:
-		p.where = m.say("in", "place", m.within(m.named, m.stateName(), m.country()))
-		if at := fireAt.FindStringSubmatch(m.text); at != nil {
-			p.where = m.say("at", "place", m.within(at[1], m.stateName(), m.country()))
-		}
-		if m.named == "" {
-			p.where = m.point()
-		}
-	case len(places) == 0 || m.isCountry(places[len(places)-1]) && (len(places) == 1 || strings.Contains(m.named, " and ")):
-		p.where = m.say("near", "place", m.spelled(m.named))
-		if m.named == "" {
-			p.where = m.point()
-		}
-	default:
-		p.what = m.say(kind+"Named", "name", name)
-		p.where = m.fireWhere(places)
-	}
-	satellite := strings.HasPrefix(m.text, "Burnt area:")
-	switch {
-	case sized && satellite:
-		p.bad = m.say("colon") + m.say("burnt", "n", m.short(size), "t", trimmed(m.dataDay()))
-	case sized && m.short(size) == m.number(1, 0):
-		p.bad = m.say("colon") + m.say("hectare")
-	case sized:
-		p.bad = m.say("colon") + m.say("hectares", "n", m.short(size))
-	}
 	p.howBad = trimmed(p.bad)
 	if held {
 		p.bad += m.say("comma") + m.say("contained", "n", m.number(contained, 0))
@@ -496,13 +463,71 @@ func (m *maker) wildfire() (p parts) {
 			p.bad += m.say("comma") + m.say("growing")
 		}
 	}
-	if state := strings.ToLower(field(m.text, "Status")); state != "" && sized {
-		key := map[string]string{"being controlled.": "beingControlled", "being controlled": "beingControlled", "under control.": "underControl", "under control": "underControl", "out of control.": "outOfControl", "out of control": "outOfControl"}[state]
-		if key != "" {
-			p.bad += m.say("comma") + m.say(key)
-			held = true
-		}
+	if key := fireStates[strings.TrimSuffix(strings.ToLower(field(m.text, "Status")), ".")]; key != "" && sized {
+		p.bad += m.say("comma") + m.say(key)
+		held = true
 	}
+	m.fireKnown(&p, sized, held)
+	m.fireSaid(&p, sized)
+	if m.h.Category == hazard.Response && m.h.Status == hazard.Expired {
+		p.bad, p.second, p.until = m.say("colon")+m.responseEnded(), []string{m.say("whetherOver")}, m.say("notKnown")
+	}
+	if !held && sized {
+		p.howBad += m.say("semicolon") + lower(m.say("containmentUnknown"), m.l)
+	}
+	if p.howBad == "" && len(p.second) > 0 {
+		p.howBad = lower(p.second[0], m.l)
+	}
+	return p
+}
+
+// fireStates are the words for the states of Australian fires.
+var fireStates = map[string]string{"being controlled": "beingControlled", "under control": "underControl", "out of control": "outOfControl"}
+
+// whichFire says what burns, by its name where it has one, and where.
+func (m *maker) whichFire() (what, where string) {
+	kind := "wildfire"
+	if strings.Contains(m.text, "Type: Bush Fire") || strings.HasPrefix(m.event, "Bushfire") {
+		kind = "bushfire"
+	}
+	what = m.say(kind)
+	name, places := fireName(m.named)
+	switch {
+	case gdacsSize.MatchString(m.named), strings.Contains(m.named, "° "), sourceKm.MatchString(m.named):
+		where = m.point()
+	case m.h.Category == hazard.Response || m.h.Source == "" || len(m.h.Texts) > 0:
+		where = m.say("in", "place", m.within(m.named, m.stateName(), m.country()))
+		if at := fireAt.FindStringSubmatch(m.text); at != nil {
+			where = m.say("at", "place", m.within(at[1], m.stateName(), m.country()))
+		}
+		if m.named == "" {
+			where = m.point()
+		}
+	case len(places) == 0 || m.isCountry(places[len(places)-1]) && (len(places) == 1 || strings.Contains(m.named, " and ")):
+		where = m.say("near", "place", m.spelled(m.named))
+		if m.named == "" {
+			where = m.point()
+		}
+	default:
+		what = m.say(kind+"Named", "name", name)
+		where = m.fireWhere(places)
+	}
+	return what, where
+}
+
+// fireSize says how large it is, in hectares.
+func (m *maker) fireSize(size float64) string {
+	switch {
+	case strings.HasPrefix(m.text, "Burnt area:"): // seen by a satellite
+		return m.say("burnt", "n", m.short(size), "t", trimmed(m.dataDay()))
+	case m.short(size) == m.number(1, 0):
+		return m.say("hectare")
+	}
+	return m.say("hectares", "n", m.short(size))
+}
+
+// fireKnown says the level that is warned at, and what is not known of the fire.
+func (m *maker) fireKnown(p *parts, sized, held bool) {
 	switch level := strings.TrimRight(field(m.text, "Alert level"), "."); {
 	case level == "Advice":
 		p.second = append(p.second, m.say("lowestLevel"))
@@ -520,6 +545,10 @@ func (m *maker) wildfire() (p parts) {
 	case !held:
 		p.second = append(p.second, m.say("containmentUnknown"))
 	}
+}
+
+// fireSaid says what a report says in words: that the threat is reduced, where the fire spreads, of when its size is.
+func (m *maker) fireSaid(p *parts, sized bool) {
 	if lower := strings.ToLower(m.text); strings.Contains(lower, "threat is reduced") || strings.Contains(lower, "no immediate threat") {
 		var facts []string
 		if strings.Contains(lower, "threat is reduced") {
@@ -547,16 +576,6 @@ func (m *maker) wildfire() (p parts) {
 			p.bad += m.say("on", "t", m.clock(at))
 		}
 	}
-	if m.h.Category == hazard.Response && m.h.Status == hazard.Expired {
-		p.bad, p.second, p.until = m.say("colon")+m.responseEnded(), []string{m.say("whetherOver")}, m.say("notKnown")
-	}
-	if !held && sized {
-		p.howBad += m.say("semicolon") + lower(m.say("containmentUnknown"), m.l)
-	}
-	if p.howBad == "" && len(p.second) > 0 {
-		p.howBad = lower(p.second[0], m.l)
-	}
-	return p
 }
 
 var gdacsSize = regexp.MustCompile(`\(\d+ ha\)`)

@@ -198,16 +198,8 @@ func (m *maker) warning() (p parts) {
 	p.what = what
 	p.when, p.until = m.end()
 	p.where = m.warned()
-	if beaches := beachesOf.FindStringSubmatch(m.text); beaches != nil && m.l.ID == "en" {
-		names := strings.Split(strings.ReplaceAll(beaches[1], ", and ", ", "), ", ")
-		list := m.and(names)
-		if len(names) > 2 {
-			list = names[0] + " to " + names[len(names)-1]
-		}
-		p.where = " on the beaches of " + list + " counties"
-		if s := m.stateName(); s != "" {
-			p.where += ", " + s
-		}
+	if beaches := m.beaches(); beaches != "" {
+		p.where = beaches
 	}
 	p.shorter = m.nearer()
 	facts := m.facts(thing)
@@ -226,28 +218,7 @@ func (m *maker) warning() (p parts) {
 	text := strings.ToLower(m.text)
 	people := m.peopleThere(thing)
 	if m.h.Type == hazard.Tornado || thing == "tornado" {
-		seen := ""
-		switch {
-		case strings.Contains(text, "radar indicated") || strings.Contains(text, "radar-indicated"):
-			seen = m.say("radarSaw")
-		case strings.Contains(text, "confirmed") || strings.Contains(text, "a tornado was located") || strings.Contains(text, "source...") && strings.Contains(text, "spotters"):
-			seen = m.say("confirmed")
-		case strings.Contains(text, "possibly producing") || strings.Contains(text, "may be producing") || strings.Contains(text, "capable of producing"):
-			seen = m.say("mayProduce")
-		}
-		p.howBad = cmp.Or(seen, p.howBad)
-		if found := toward.FindStringSubmatch(m.text); found != nil && found[2] != "" {
-			p.howBad += m.say("moving2", "dir", m.say("toward."+map[string]string{"north": "N", "northeast": "NE", "east": "E", "southeast": "SE", "south": "S", "southwest": "SW", "west": "W", "northwest": "NW"}[strings.ToLower(found[1])]),
-				"n", m.number(nearest(kmh(atof(found[2]), found[3]), 5), 0))
-		}
-		if len(facts) > 0 {
-			p.howBad += m.say("semicolon") + strings.Join(facts, m.say("comma"))
-		}
-		p.bad = ""
-		if seen != "" && people != "" {
-			p.second = append(p.second, seen+m.say("semicolon")+lower(m.say("aboutPeople", "n", m.people(m.h.Exposed().People.People)), m.l))
-		}
-		p.second = append(p.second, seen)
+		m.tornado(&p, text, facts, people)
 	}
 	if strings.Contains(strings.ToLower(m.event), "emergency") {
 		if strings.Contains(text, "life threatening") || strings.Contains(text, "life-threatening") {
@@ -264,28 +235,76 @@ func (m *maker) warning() (p parts) {
 		p.place = trimmed(p.where)
 	}
 	if p.bad == "" && p.second[0] == "" && len(m.h.Texts) == 0 && m.h.Source == "" {
-		p.bad = m.firstFact()
-		if m.named != "" {
-			p.placeFirst = true
-			p.what = Capital(m.event)
-			if m.h.Type == hazard.Tsunami {
-				p.what = m.say("tsunami." + m.levelWord())
-			}
-			p.where = m.say("at", "place", m.named)
-			if m.a.Country == "" && m.a.OffCountry != "" {
-				p.where += m.say("comma") + trimmed(m.off())
-			} else {
-				p.where = m.say("at", "place", m.within(m.named, m.stateName(), m.country()))
-			}
-		}
-		if !m.a.Area {
-			p.second = []string{m.say("whichAreaUnknown")}
-		}
+		m.editorsOwn(&p)
 	}
 	if full != what && p.howBad == "" {
 		p.howBad = lower(what, m.l)
 	}
 	return p
+}
+
+// beaches says which beaches a warning in English names, by their counties.
+func (m *maker) beaches() string {
+	found := beachesOf.FindStringSubmatch(m.text)
+	if found == nil || m.l.ID != "en" {
+		return ""
+	}
+	names := strings.Split(strings.ReplaceAll(found[1], ", and ", ", "), ", ")
+	list := m.and(names)
+	if len(names) > 2 {
+		list = names[0] + " to " + names[len(names)-1]
+	}
+	if s := m.stateName(); s != "" {
+		return " on the beaches of " + list + " counties, " + s
+	}
+	return " on the beaches of " + list + " counties"
+}
+
+// tornado says who saw it, where it moves, and what comes with it.
+func (m *maker) tornado(p *parts, text string, facts []string, people string) {
+	seen := ""
+	switch {
+	case strings.Contains(text, "radar indicated") || strings.Contains(text, "radar-indicated"):
+		seen = m.say("radarSaw")
+	case strings.Contains(text, "confirmed") || strings.Contains(text, "a tornado was located") || strings.Contains(text, "source...") && strings.Contains(text, "spotters"):
+		seen = m.say("confirmed")
+	case strings.Contains(text, "possibly producing") || strings.Contains(text, "may be producing") || strings.Contains(text, "capable of producing"):
+		seen = m.say("mayProduce")
+	}
+	p.howBad = cmp.Or(seen, p.howBad)
+	if found := toward.FindStringSubmatch(m.text); found != nil && found[2] != "" {
+		p.howBad += m.say("moving2", "dir", m.say("toward."+map[string]string{"north": "N", "northeast": "NE", "east": "E", "southeast": "SE", "south": "S", "southwest": "SW", "west": "W", "northwest": "NW"}[strings.ToLower(found[1])]),
+			"n", m.number(nearest(kmh(atof(found[2]), found[3]), 5), 0))
+	}
+	if len(facts) > 0 {
+		p.howBad += m.say("semicolon") + strings.Join(facts, m.say("comma"))
+	}
+	p.bad = ""
+	if seen != "" && people != "" {
+		p.second = append(p.second, seen+m.say("semicolon")+lower(m.say("aboutPeople", "n", m.people(m.h.Exposed().People.People)), m.l))
+	}
+	p.second = append(p.second, seen)
+}
+
+// editorsOwn says what a warning without a text of a source is about: where it is, by the name that its editor gave it.
+func (m *maker) editorsOwn(p *parts) {
+	p.bad = m.firstFact()
+	if m.named != "" {
+		p.placeFirst = true
+		p.what = Capital(m.event)
+		if m.h.Type == hazard.Tsunami {
+			p.what = m.say("tsunami." + m.levelWord())
+		}
+		p.where = m.say("at", "place", m.named)
+		if m.a.Country == "" && m.a.OffCountry != "" {
+			p.where += m.say("comma") + trimmed(m.off())
+		} else {
+			p.where = m.say("at", "place", m.within(m.named, m.stateName(), m.country()))
+		}
+	}
+	if !m.a.Area {
+		p.second = []string{m.say("whichAreaUnknown")}
+	}
 }
 
 // titled writes a name in capitals as a name.
@@ -310,14 +329,12 @@ const hotF = 80
 
 // facts are the numbers of a warning that its readers need, the most important first (rules 7 and 8).
 func (m *maker) facts(thing string) (facts []string) {
-	add := func(key string, v float64, decimals int) {
-		facts = append(facts, m.say(key, "n", m.number(v, decimals)))
-	}
+	add := func(key string, v float64) { facts = append(facts, m.fact(key, v)) }
 	text := m.text
 	addGust := func() (ok bool) {
 		gust, ok := m.gust()
 		if ok && gust > 0 {
-			add("gustsTo", nearest(gust, 5), 0)
+			add("gustsTo", nearest(gust, 5))
 		}
 		return ok
 	}
@@ -325,7 +342,7 @@ func (m *maker) facts(thing string) (facts []string) {
 	case "thunderstorm", "tornado":
 		addGust()
 		if v, ok := m.measured(hazard.Hail); ok && v > 0 {
-			add("hail", math.Round(v), 0)
+			add("hail", math.Round(v))
 		}
 	case "snow", "winterstorm", "blizzard":
 		facts = append(facts, m.snow()...)
@@ -341,78 +358,97 @@ func (m *maker) facts(thing string) (facts []string) {
 		}
 		if !addGust() {
 			if v := m.marineWind(); v > 0 {
-				add("windTo", nearest(v, 5), 0)
+				add("windTo", nearest(v, 5))
 			}
 		}
 	case "redflag":
 		addGust()
 		if v := firstOf(text, humidity); len(facts) == 0 && len(v) > 0 {
-			add("humidity", v[0], 0)
+			add("humidity", v[0])
 		}
 	case "heat":
-		if v, _, ok := upper(text, heatIndex); ok {
-			add("feelsLike", math.Round(celsius(v)), 0)
-		} else if v := firstOf(text, overTemp); len(v) > 0 {
-			add("overC", v[0], 0)
-			if l := firstOf(text, locally); len(l) > 0 && l[0] > v[0] {
-				add("locallyOver", l[0], 0)
-			}
-		} else if v, _, ok := upper(text, maxTemp); ok {
-			add("upTo", v, 0)
-		} else if v, _, ok := upper(text, highsF); ok && v >= hotF {
-			add("upTo", math.Round(celsius(v)), 0)
-		}
+		facts = m.heat()
 	case "cold", "frost", "ice":
-		if v := firstOf(text, minTemp); len(v) > 1 && thing == "frost" {
-			lo, hi := slices.Min(v), slices.Max(v)
-			facts = append(facts, m.say("rangeC", "a", m.number(hi, 0), "b", m.number(lo, 0)))
-		} else if len(v) > 0 {
-			add("downTo", slices.Min(v), 0)
-		} else if found := chill.FindStringSubmatch(text); found != nil {
-			f := atof(cmp.Or(found[2], found[1]))
-			if found[3] != "" {
-				f = -f
-			}
-			add("chill", math.Round(celsius(f)), 0)
-		} else if v := firstOf(text, coldF); len(v) > 0 {
-			add("downTo", math.Round(celsius(slices.Min(v))), 0)
-		}
+		facts = m.cold(thing)
 	case "coastalflood":
 		if v, _, ok := upper(text, inundated); ok {
 			facts = append(facts, m.say("waterDepth", "n", m.number(math.Round(v*0.3048*10)/10, 1)))
 		}
-	case "flashflood", "flood":
-		if strings.Contains(strings.ToLower(m.event), "emergency") {
-			break
-		}
 	case "rain":
 		if v, _, ok := upper(text, rainMm); ok && v >= 10 {
-			add("rainMm", v, 0)
+			add("rainMm", v)
 		}
 	case "surf":
 		if v, _, ok := upper(text, surfFt); ok {
-			add("surf", math.Round(v*0.3048), 0)
+			add("surf", math.Round(v*0.3048))
 		}
 	case "smoke", "fog":
-		if found := visNM.FindStringSubmatch(text); found != nil && !strings.Contains(found[1], "/") {
-			v := atof(cmp.Or(found[2], found[1]))
-			switch unit := strings.ToLower(found[3]); {
-			case unit == "m":
-				add("visibilityM", v, 0)
-			case unit == "km":
-				add("visibility", v, 0)
-			case strings.HasPrefix(unit, "n"):
-				add("visibility", math.Round(v*1.852), 0)
-			default:
-				add("visibility", math.Round(v*1.609), 0)
-			}
-		}
+		facts = m.visibility()
 	case "air":
 		for _, what := range []string{"ozone", "smoke", "dust"} {
 			if strings.Contains(strings.ToLower(text), what) {
 				facts = append(facts, m.say("air."+what))
 				break
 			}
+		}
+	}
+	return facts
+}
+
+// fact says one whole number.
+func (m *maker) fact(key string, v float64) string { return m.say(key, "n", m.number(v, 0)) }
+
+// heat says how hot it feels or gets.
+func (m *maker) heat() (facts []string) {
+	text := m.text
+	if v, _, ok := upper(text, heatIndex); ok {
+		facts = append(facts, m.fact("feelsLike", math.Round(celsius(v))))
+	} else if v := firstOf(text, overTemp); len(v) > 0 {
+		facts = append(facts, m.fact("overC", v[0]))
+		if l := firstOf(text, locally); len(l) > 0 && l[0] > v[0] {
+			facts = append(facts, m.fact("locallyOver", l[0]))
+		}
+	} else if v, _, ok := upper(text, maxTemp); ok {
+		facts = append(facts, m.fact("upTo", v))
+	} else if v, _, ok := upper(text, highsF); ok && v >= hotF {
+		facts = append(facts, m.fact("upTo", math.Round(celsius(v))))
+	}
+	return facts
+}
+
+// cold says how cold it gets or feels.
+func (m *maker) cold(thing string) (facts []string) {
+	text := m.text
+	if v := firstOf(text, minTemp); len(v) > 1 && thing == "frost" {
+		lo, hi := slices.Min(v), slices.Max(v)
+		facts = append(facts, m.say("rangeC", "a", m.number(hi, 0), "b", m.number(lo, 0)))
+	} else if len(v) > 0 {
+		facts = append(facts, m.fact("downTo", slices.Min(v)))
+	} else if found := chill.FindStringSubmatch(text); found != nil {
+		f := atof(cmp.Or(found[2], found[1]))
+		if found[3] != "" {
+			f = -f
+		}
+		facts = append(facts, m.fact("chill", math.Round(celsius(f))))
+	} else if v := firstOf(text, coldF); len(v) > 0 {
+		facts = append(facts, m.fact("downTo", math.Round(celsius(slices.Min(v)))))
+	}
+	return facts
+}
+
+// visibility says how far one sees.
+func (m *maker) visibility() (facts []string) {
+	if found := visNM.FindStringSubmatch(m.text); found != nil && !strings.Contains(found[1], "/") {
+		v := atof(cmp.Or(found[2], found[1]))
+		switch unit := strings.ToLower(found[3]); {
+		case unit == "m":
+			facts = append(facts, m.fact("visibilityM", v))
+		case unit == "km":
+			facts = append(facts, m.fact("visibility", v))
+		case strings.HasPrefix(unit, "n"):
+			facts = append(facts, m.fact("visibility", math.Round(v*1.852)))
+		default:
+			facts = append(facts, m.fact("visibility", math.Round(v*1.609)))
 		}
 	}
 	return facts

@@ -202,25 +202,9 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 	}
 	for _, take := range parts {
 		in.areas.prepare(ctx, take, in.known.Places[src], clock.Now())
-		keep := map[int]error{}
-		for {
-			err := in.write(ctx, src, clock, opts, &res, func(w *writer) error {
-				w.input = input{given: take, drawings: drawings, others: known, active: active}
-				if err := w.rejects(batch.Rejects); err != nil {
-					return err
-				}
-				return w.reports(keep)
-			})
-			if err == nil {
-				break
-			}
-			broken, again := errors.AsType[*brokenError](err)
-			if !again {
-				return res, fmt.Errorf("take in %s: %w", src, err)
-			}
-			for _, i := range broken.reports { // repeat without them
-				keep[i] = broken.err
-			}
+		keep, err := in.applyPart(ctx, src, input{given: take, drawings: drawings, others: known, active: active}, batch.Rejects, clock, opts, &res)
+		if err != nil {
+			return res, fmt.Errorf("take in %s: %w", src, err)
 		}
 		batch.Rejects = nil
 		for i := range take {
@@ -233,29 +217,57 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 	if err := in.drawLoose(ctx, src, drawings, clock, opts, &res); err != nil {
 		return res, fmt.Errorf("take in %s: %w", src, err)
 	}
-	lasting, err := in.meant(ctx, src, batch.Lasting)
-	if err != nil {
+	if err := in.latestOf(ctx, src, batch.Lasting, func(key string) { res.Lasting[key] = true }); err != nil {
 		return res, fmt.Errorf("take in %s: %w", src, err)
 	}
-	for _, name := range batch.Lasting {
-		e, err := in.latest(ctx, src, lasting, name)
-		if err != nil {
-			return res, fmt.Errorf("take in %s: %w", src, err)
+	if err := in.latestOf(ctx, src, batch.Listed, func(key string) {
+		if key != "" {
+			res.Events[key] = true
 		}
-		res.Lasting[e.Key] = true
-	}
-	listed, err := in.meant(ctx, src, batch.Listed)
-	if err != nil {
+	}); err != nil {
 		return res, fmt.Errorf("take in %s: %w", src, err)
-	}
-	for _, name := range batch.Listed {
-		if e, err := in.latest(ctx, src, listed, name); err != nil {
-			return res, fmt.Errorf("take in %s: %w", src, err)
-		} else if e.Key != "" {
-			res.Events[e.Key] = true
-		}
 	}
 	return res, nil
+}
+
+// applyPart takes in one part of a batch in one transaction. Reports that cannot be taken in are left out, and returned by their index.
+func (in *Intake) applyPart(ctx context.Context, src string, part input, rejects []source.Reject, clock hazard.Clock, opts Options, res *Result) (map[int]error, error) {
+	kept := map[int]error{}
+	for {
+		err := in.write(ctx, src, clock, opts, res, func(w *writer) error {
+			w.input = part
+			if err := w.rejects(rejects); err != nil {
+				return err
+			}
+			return w.reports(kept)
+		})
+		if err == nil {
+			return kept, nil
+		}
+		broken, again := errors.AsType[*brokenError](err)
+		if !again {
+			return nil, err
+		}
+		for _, i := range broken.reports { // repeat without them
+			kept[i] = broken.err
+		}
+	}
+}
+
+// latestOf passes the key of the latest event that each name means to found: empty if there is none.
+func (in *Intake) latestOf(ctx context.Context, src string, names []string, found func(key string)) error {
+	meant, err := in.meant(ctx, src, names)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		e, err := in.latest(ctx, src, meant, name)
+		if err != nil {
+			return err
+		}
+		found(e.Key)
+	}
+	return nil
 }
 
 // write runs one transaction. Its counts in res apply only if it is committed; the names of events

@@ -401,13 +401,8 @@ func (a *OGC) ogcQuery(r *http.Request, set *ogc.Set, values url.Values) (query.
 			ours.Set("limit", strconv.Itoa(query.MaxLimit))
 		}
 	}
-	if corners := strings.Split(ours.Get("bbox"), ","); len(corners) == 6 { // a box with heights, which hazards do not have
-		for _, height := range []string{corners[2], corners[5]} {
-			if n, err := strconv.ParseFloat(strings.TrimSpace(height), 64); err != nil || math.IsInf(n, 0) || math.IsNaN(n) {
-				return query.Query{}, route.BadParameter("bbox", "%.60q is not six numbers", values.Get("bbox"))
-			}
-		}
-		ours.Set("bbox", strings.Join([]string{corners[0], corners[1], corners[3], corners[4]}, ","))
+	if err := flatten(ours); err != nil {
+		return query.Query{}, err
 	}
 	box, area, err := readBox(values, ours)
 	if err != nil {
@@ -438,6 +433,22 @@ func (a *OGC) ogcQuery(r *http.Request, set *ogc.Set, values url.Values) (query.
 		q.Limit = query.DefaultLimit
 	}
 	return q, a.KnowSources(r.Context(), q.Sources)
+}
+
+// flatten makes a box with heights, which hazards do not have, one without.
+func flatten(ours url.Values) error {
+	text := ours.Get("bbox")
+	corners := strings.Split(text, ",")
+	if len(corners) != 6 {
+		return nil
+	}
+	for _, height := range []string{corners[2], corners[5]} {
+		if n, err := strconv.ParseFloat(strings.TrimSpace(height), 64); err != nil || math.IsInf(n, 0) || math.IsNaN(n) {
+			return route.BadParameter("bbox", "%.60q is not six numbers", text)
+		}
+	}
+	ours.Set("bbox", strings.Join([]string{corners[0], corners[1], corners[3], corners[4]}, ","))
+	return nil
 }
 
 // ogcItem serves one feature.

@@ -15,11 +15,7 @@ import (
 )
 
 // levels is the table of danger levels (European avalanche danger scale).
-var levels = []struct {
-	value, words string
-	severity     hazard.Severity
-	basis        string
-}{
+var levels = []level{
 	{"very_high", "5 Very high", hazard.Warning, "numerous very large natural avalanches, also in moderately steep terrain: roads and settlements"},
 	{"high", "4 High", hazard.Watch, "triggering is likely on many slopes; natural avalanches, in some cases large"},
 	{"considerable", "3 Considerable", hazard.Advisory, "a single person can trigger; half of all fatal accidents"},
@@ -29,26 +25,32 @@ var levels = []struct {
 	{"no_rating", "no rating", hazard.NoSeverity, ""},
 }
 
-// reports converts a bulletin: a report for each warning service whose regions it has. It returns a
-// reason if there are none.
-func (d *bulletin) reports(now hazard.Instant) (all []hazard.Report, reason string) {
+// level is a level of danger of the EAWS: its value in a bulletin, its number and word, and what it is worth to us, and why.
+type level struct {
+	value, words string
+	severity     hazard.Severity
+	basis        string
+}
+
+// worst is the worst level of a bulletin. The notes name those that are not known.
+func (d *bulletin) worst() (level, []string) {
 	var notes []string
 	worst := len(levels) - 1
 	for _, r := range d.Ratings {
-		i := slices.IndexFunc(levels, func(l struct {
-			value, words string
-			severity     hazard.Severity
-			basis        string
-		}) bool {
-			return strings.EqualFold(r.Value, l.value)
-		})
+		i := slices.IndexFunc(levels, func(l level) bool { return strings.EqualFold(r.Value, l.value) })
 		if i < 0 {
 			notes = append(notes, fmt.Sprintf("dangerRatings/mainValue: %q, expected low to very_high, no_snow or no_rating", lenient.ExcerptText(r.Value)))
 			continue
 		}
 		worst = min(worst, i)
 	}
-	level := levels[worst]
+	return levels[worst], notes
+}
+
+// reports converts a bulletin: a report for each warning service whose regions it has. It returns a
+// reason if there are none.
+func (d *bulletin) reports(now hazard.Instant) (all []hazard.Report, reason string) {
+	level, notes := d.worst()
 	switch {
 	case len(d.Ratings) == 0 || len(d.Regions) == 0:
 		return nil, "dangerRatings, regions: missing, expected the danger levels and the regions of the bulletin"

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -289,18 +290,10 @@ func (a *Pages) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now 
 		return nil, false, err
 	}
 	c.Towns, c.Lands = near.Towns, read.LandsIn(near.Lands, c.Language)
-	if c.Products, err = a.ProductsOf(ctx, h.ID, who); err != nil {
+	if err := a.pageProducts(ctx, c, who); err != nil {
 		return nil, false, err
 	}
 	restricted = slices.ContainsFunc(c.Products, (*hazard.Product).Restricted)
-	photos, err := a.Pictures.PhotosOf(ctx, h.ID, c.Products)
-	if err != nil {
-		return nil, false, err
-	}
-	c.Pictures = map[int64]hazard.Instant{}
-	for _, p := range photos {
-		c.Pictures[p.Of.ID] = p.At
-	}
 	if len(who.Orgs) > 0 {
 		reached, err := a.Details.AssetsOf(ctx, h, who.Orgs, read.AndBeside, "", pages.MaxAssets, c.Language)
 		if err != nil {
@@ -310,27 +303,51 @@ func (a *Pages) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now 
 			c.Assets, restricted = &reached.Said, true
 		}
 	}
-	events, err := a.Store.Reports.Of(ctx, h.ID)
-	if err != nil {
+	if err := a.pageReports(ctx, c); err != nil {
 		return nil, false, err
 	}
-	if h.ActiveAt(now) {
-		if c.Alike, err = a.Details.Intake.MayBeOne(ctx, h, events, now); err != nil {
-			return nil, false, err
+	secret, err := a.pageHistory(r, c, who)
+	return c, restricted || secret, err
+}
+
+// pageProducts adds the products that the caller may read, and when their pictures were fetched.
+func (a *Pages) pageProducts(ctx context.Context, c *pages.Hazard, who *auth.Caller) (err error) {
+	if c.Products, err = a.ProductsOf(ctx, c.Hazard.ID, who); err != nil {
+		return err
+	}
+	photos, err := a.Pictures.PhotosOf(ctx, c.Hazard.ID, c.Products)
+	if err != nil {
+		return err
+	}
+	c.Pictures = map[int64]hazard.Instant{}
+	for _, p := range photos {
+		c.Pictures[p.Of.ID] = p.At
+	}
+	return nil
+}
+
+// pageReports adds what each source says of the hazard, which others may be one with it, and the state of all sources.
+func (a *Pages) pageReports(ctx context.Context, c *pages.Hazard) error {
+	events, err := a.Store.Reports.Of(ctx, c.Hazard.ID)
+	if err != nil {
+		return err
+	}
+	if c.Hazard.ActiveAt(c.Now) {
+		if c.Alike, err = a.Details.Intake.MayBeOne(ctx, c.Hazard, events, c.Now); err != nil {
+			return err
 		}
 	}
 	for _, e := range events {
-		c.Reports = append(c.Reports, pages.Report{Source: e.Source, Event: e.Key, Joined: e.Joined, Said: hazard.Derive(e.Parts, now)})
+		c.Reports = append(c.Reports, pages.Report{Source: e.Source, Event: e.Key, Joined: e.Joined, Said: hazard.Derive(e.Parts, c.Now)})
 	}
 	states, err := a.Sources(ctx)
 	if err != nil {
-		return nil, false, err
+		return err
 	}
 	for _, s := range states {
 		c.Sources = append(c.Sources, pageSource(&s))
 	}
-	secret, err := a.pageHistory(r, c, who)
-	return c, restricted || secret, err
+	return nil
 }
 
 // maxPageChanges is how many of the latest changes a page shows; it links to the whole history.
