@@ -174,9 +174,17 @@ func manyHazards(t *testing.T, points, areas int) []string {
 
 func TestProgramsOfEsri(t *testing.T) {
 	installed(t, ".")
-	variables := manyHazards(t, 530, 505)
-	run(t, "arcgis.test.mjs", variables...)
-	run(t, "leaflet.test.mjs", variables...)
+	run(t, "arcgis.test.mjs", manyHazards(t, 530, 505)...)
+}
+
+func TestPluginsOfLeaflet(t *testing.T) {
+	installed(t, ".")
+	run(t, "leaflet.test.mjs", manyHazards(t, 100, 60)...)
+}
+
+func TestOpenLayers(t *testing.T) {
+	installed(t, ".")
+	run(t, "openlayers.test.mjs", manyHazards(t, 100, 60)...)
 }
 
 // Node-RED takes 130 MB to install.

@@ -256,12 +256,15 @@ func TestKMLHasAFolderForEachSeverity(t *testing.T) {
 		at = i
 	}
 	for _, want := range []string{
-		`<Style id="WARNING">`, `<color>ff0000ff</color>`, `<color>4df09931</color>`, // red, and the blue of INFORMATION, as alpha, blue, green, red
+		`<color>ff0000ff</color>`, `<color>4df09931</color>`, // red, and the blue of INFORMATION, as alpha, blue, green, red
 		base + `/symbols/FLOOD/EXERCISE/WARNING.png`, `<innerBoundaryIs>`, `<begin>2026-09-28T11:00:00Z</begin>`,
 	} {
 		if !strings.Contains(doc, want) {
 			t.Errorf("there is no %s", want)
 		}
+	}
+	if strings.Contains(doc, "<styleUrl>") {
+		t.Error("a placemark has two styles: OpenLayers takes one of them")
 	}
 	if strings.Contains(doc, "<script>") || strings.Contains(doc, "CDATA") {
 		t.Error("a text is markup")

@@ -29,12 +29,6 @@ func (k *kmlEncoder) begin(out *bufio.Writer) error {
 		out.WriteString(`<name>` + escaped(k.options.Title) + `</name>`)
 	}
 	out.WriteString(`<open>1</open>`)
-	for _, s := range hazard.Severities() {
-		// Sections 12.9 and 12.10: colours are alpha, blue, green, red. The area lets the map be seen through it.
-		colour := fmt.Sprintf("%02x%02x%02x", s.Colour[2], s.Colour[1], s.Colour[0])
-		fmt.Fprintf(out, `<Style id="%s"><IconStyle><scale>1.1</scale></IconStyle><LabelStyle><scale>0.8</scale></LabelStyle>`+
-			`<LineStyle><color>ff%s</color><width>2</width></LineStyle><PolyStyle><color>4d%s</color></PolyStyle></Style>`, s.ID, colour, colour)
-	}
 	return nil
 }
 
@@ -46,11 +40,29 @@ type placemark struct {
 	Snippet     string     `xml:"Snippet"`
 	Description string     `xml:"description"`
 	TimeSpan    timeSpan   `xml:"TimeSpan"`
-	StyleURL    string     `xml:"styleUrl"`
-	Icon        string     `xml:"Style>IconStyle>Icon>href"`
+	Style       kmlStyle   `xml:"Style"`
 	Data        []kmlData  `xml:"ExtendedData>Data"`
 	Point       *kmlPoint  `xml:"Point,omitempty"`
 	Multi       *kmlShapes `xml:"MultiGeometry,omitempty"`
+}
+
+// kmlStyle is all of a placemark's style: of a placemark that also names a shared style, OpenLayers
+// takes its own alone, and leaves out the colours of the other.
+type kmlStyle struct {
+	IconScale  float64 `xml:"IconStyle>scale"`
+	Icon       string  `xml:"IconStyle>Icon>href"`
+	LabelScale float64 `xml:"LabelStyle>scale"`
+	Line       string  `xml:"LineStyle>color"`
+	Width      int     `xml:"LineStyle>width"`
+	Fill       string  `xml:"PolyStyle>color"`
+}
+
+// styleOf is the style in the colour of the severity.
+func (k *kmlEncoder) styleOf(h *hazard.Hazard) kmlStyle {
+	// Sections 12.9 and 12.10: colours are alpha, blue, green, red. The area lets the map be seen through it.
+	c := hazard.Severities()[h.Severity-hazard.Termination].Colour
+	colour := fmt.Sprintf("%02x%02x%02x", c[2], c[1], c[0])
+	return kmlStyle{1.1, symbolURL(k.options.Base, h), 0.8, "ff" + colour, 2, "4d" + colour}
 }
 
 type kmlLink struct {
@@ -112,7 +124,7 @@ func (k *kmlEncoder) fragment(e *Entry) (fragment, error) {
 	}
 	p := placemark{
 		ID: "hazard-" + h.UUID.String(), Name: clean(h.Name), Link: kmlLink{webURL(k.options.Base, h)}, Snippet: clean(snippet(h)), Description: balloon(h, k.options.Base),
-		TimeSpan: timeSpan{Begin: rfc3339(h.Start)}, StyleURL: "#" + h.Severity.String(), Icon: symbolURL(k.options.Base, h),
+		TimeSpan: timeSpan{Begin: rfc3339(h.Start)}, Style: k.styleOf(h),
 	}
 	// Without autoexpire the end is only expected: the hazard may last longer.
 	if (h.AutoExpire || h.Status == hazard.Expired) && h.End >= h.Start {
