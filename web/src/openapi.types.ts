@@ -4172,7 +4172,7 @@ export interface components {
          * @description What a change did. `hazard.expired` is the end of a hazard for whatever reason.
          * @enum {string}
          */
-        readonly ChangeType: "hazard.created" | "hazard.updated" | "hazard.expired" | "hazard.merged" | "hazard.split" | "product.created" | "product.updated" | "product.deleted";
+        readonly ChangeKind: "hazard.created" | "hazard.updated" | "hazard.expired" | "hazard.merged" | "hazard.split" | "product.created" | "product.updated" | "product.deleted";
         /**
          * @description Why a hazard ended: its end came; its source took it back; it is over; another took its place; the source deleted it or lists it no longer; an editor took back a false one; it was found to be
          *     the same as another.
@@ -5347,13 +5347,66 @@ export interface components {
             /** @description The number of the change. */
             readonly change: number;
         };
-        /** @description A GeoJSON geometry (RFC 7946, section 3.1). Positions are longitude, latitude, in degrees. */
-        readonly Geometry: {
-            /** @enum {string} */
-            readonly type: "Point" | "MultiPoint" | "LineString" | "MultiLineString" | "Polygon" | "MultiPolygon" | "GeometryCollection";
-            readonly coordinates?: readonly unknown[];
-            readonly geometries?: readonly components["schemas"]["Geometry"][];
-        } & (unknown | unknown);
+        /** @description A GeoJSON geometry (RFC 7946, section 3.1). */
+        readonly Geometry: components["schemas"]["Point"] | components["schemas"]["MultiPoint"] | components["schemas"]["LineString"] | components["schemas"]["MultiLineString"] | components["schemas"]["Polygon"] | components["schemas"]["MultiPolygon"] | components["schemas"]["GeometryCollection"];
+        /** @description Longitude and latitude, in degrees. */
+        readonly Position: readonly number[];
+        readonly Point: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            readonly type: "Point";
+            readonly coordinates: components["schemas"]["Position"];
+        };
+        readonly MultiPoint: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            readonly type: "MultiPoint";
+            readonly coordinates: readonly components["schemas"]["Position"][];
+        };
+        readonly LineString: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            readonly type: "LineString";
+            readonly coordinates: readonly components["schemas"]["Position"][];
+        };
+        readonly MultiLineString: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            readonly type: "MultiLineString";
+            readonly coordinates: readonly (readonly components["schemas"]["Position"][])[];
+        };
+        readonly Polygon: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            readonly type: "Polygon";
+            readonly coordinates: readonly (readonly components["schemas"]["Position"][])[];
+        };
+        readonly MultiPolygon: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            readonly type: "MultiPolygon";
+            readonly coordinates: readonly (readonly (readonly components["schemas"]["Position"][])[])[];
+        };
+        readonly GeometryCollection: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            readonly type: "GeometryCollection";
+            readonly geometries: readonly components["schemas"]["Geometry"][];
+        };
         /**
          * @description The areas of a file, in its order, as a collection of GeoJSON.
          * @example {
@@ -5513,27 +5566,28 @@ export interface components {
         readonly AreaCollection: {
             /** @constant */
             readonly type: "FeatureCollection";
-            readonly features: readonly (components["schemas"]["AreaFeature"] | components["schemas"]["ShapeFeature"])[];
+            readonly features: readonly {
+                /** @constant */
+                readonly type: "Feature";
+                /** @description The hazard's uuid and the number of the area in it; of a shape, as in a ShapeFeature. */
+                readonly id: string;
+                readonly geometry: components["schemas"]["Geometry"];
+                readonly properties: components["schemas"]["AreaProperties"] | components["schemas"]["ShapeProperties"];
+            }[];
         };
-        readonly AreaFeature: {
-            /** @constant */
-            readonly type: "Feature";
-            /** @description The hazard's uuid and the number of the area in it. */
-            readonly id: string;
-            readonly geometry: components["schemas"]["Geometry"];
-            readonly properties: {
-                readonly role: components["schemas"]["AreaRole"];
-                readonly place_kind: components["schemas"]["PlaceCertainty"];
-                /** @description The region or countries, in English, where `place_kind` is `region` or `country`. Absent or empty: the place is known better. */
-                readonly place_known_as?: string;
-                readonly hazard_ID: number;
-                readonly uuid: components["schemas"]["Uuid"];
-                readonly hazard_Name: string;
-                readonly type_ID: components["schemas"]["TypeId"];
-                readonly severity_ID: components["schemas"]["SeverityId"];
-                readonly category_ID: components["schemas"]["CategoryId"];
-                readonly status: components["schemas"]["Status"];
-            };
+        readonly AreaProperties: {
+            /** @enum {unknown} */
+            readonly role: components["schemas"]["PartRole"];
+            readonly place_kind: components["schemas"]["PlaceCertainty"];
+            /** @description The region or countries, in English, where `place_kind` is `region` or `country`. Absent or empty: the place is known better. */
+            readonly place_known_as?: string;
+            readonly hazard_ID: number;
+            readonly uuid: components["schemas"]["Uuid"];
+            readonly hazard_Name: string;
+            readonly type_ID: components["schemas"]["TypeId"];
+            readonly severity_ID: components["schemas"]["SeverityId"];
+            readonly category_ID: components["schemas"]["CategoryId"];
+            readonly status: components["schemas"]["Status"];
         };
         readonly ShapeFeature: {
             /** @constant */
@@ -5541,62 +5595,64 @@ export interface components {
             /** @description Names the shape; another one has another. */
             readonly id: string;
             readonly geometry: components["schemas"]["Geometry"];
-            readonly properties: {
-                readonly role: components["schemas"]["ShapeRole"];
-                readonly hazard_ID: number;
-                readonly uuid: components["schemas"]["Uuid"];
-                readonly hazard_Name: string;
-                readonly type_ID: components["schemas"]["TypeId"];
-                readonly severity_ID: components["schemas"]["SeverityId"];
-                readonly category_ID: components["schemas"]["CategoryId"];
-                readonly status: components["schemas"]["Status"];
-                /** @description The quantity that the shape stands for a value of: one of `GET /measurements`. Absent: it stands for none. */
-                readonly band?: string;
-                /** @description The value of the band. */
-                readonly value?: number;
-                /** @description The unit of the value. */
-                readonly unit?: string;
-                /** @description The word that the value stands for, in a scale of words. */
-                readonly word?: string;
-                /**
-                 * Format: date-time
-                 * @description The first moment for which it holds.
-                 */
-                readonly from: string;
-                /**
-                 * Format: date-time
-                 * @description The last moment for which it holds. Absent: until the source says otherwise.
-                 */
-                readonly to?: string;
-                /** @description Whether it is expected, and was not observed. */
-                readonly forecast: boolean;
-                /** @description What it is, for people. */
-                readonly title: string;
-                /** @description In which it is drawn: that of the published scale of its band, where there is one. */
-                readonly color: string;
-                /** @description The source that drew it. */
-                readonly source: string;
-                /** @description The document of the source that it is from. */
-                readonly part: string;
-                /**
-                 * Format: date-time
-                 * @description Since when the service has it; with `earlier` alone.
-                 */
-                readonly since?: string;
-                /**
-                 * Format: date-time
-                 * @description When another took its place; of earlier ones alone.
-                 */
-                readonly until?: string;
-            };
+            readonly properties: components["schemas"]["ShapeProperties"];
+        };
+        readonly ShapeProperties: {
+            /** @enum {unknown} */
+            readonly role: components["schemas"]["PartRole"];
+            readonly hazard_ID: number;
+            readonly uuid: components["schemas"]["Uuid"];
+            readonly hazard_Name: string;
+            readonly type_ID: components["schemas"]["TypeId"];
+            readonly severity_ID: components["schemas"]["SeverityId"];
+            readonly category_ID: components["schemas"]["CategoryId"];
+            readonly status: components["schemas"]["Status"];
+            /** @description The quantity that the shape stands for a value of: one of `GET /measurements`. Absent: it stands for none. */
+            readonly band?: string;
+            /** @description The value of the band. */
+            readonly value?: number;
+            /** @description The unit of the value. */
+            readonly unit?: string;
+            /** @description The word that the value stands for, in a scale of words. */
+            readonly word?: string;
+            /**
+             * Format: date-time
+             * @description The first moment for which it holds.
+             */
+            readonly from: string;
+            /**
+             * Format: date-time
+             * @description The last moment for which it holds. Absent: until the source says otherwise.
+             */
+            readonly to?: string;
+            /** @description Whether it is expected, and was not observed. */
+            readonly forecast: boolean;
+            /** @description What it is, for people. */
+            readonly title: string;
+            /** @description In which it is drawn: that of the published scale of its band, where there is one. */
+            readonly color: string;
+            /** @description The source that drew it. */
+            readonly source: string;
+            /** @description The document of the source that it is from. */
+            readonly part: string;
+            /**
+             * Format: date-time
+             * @description Since when the service has it; with `earlier` alone.
+             */
+            readonly since?: string;
+            /**
+             * Format: date-time
+             * @description When another took its place; of earlier ones alone.
+             */
+            readonly until?: string;
         };
         /**
-         * @description What a shape is: the `area` where an impact is expected; the `extent` that was seen from above; the `cone` in which the center of a storm may go; a cloud of `ash`; the
+         * @description What a part of a hazard is. Of its areas, an AreaRole. Of its shapes: the `area` where an impact is expected; the `extent` that was seen from above; the `cone` in which the center of a storm may go; a cloud of `ash`; the
          *     `wind radius` in which the wind is at least as strong as the band; the `perimeter` of a fire; a `contour` along which the band has its value; a `coast` that a
          *     wave reaches; a `track`; a `position`.
-         * @enum {unknown}
+         * @enum {string}
          */
-        readonly ShapeRole: "area" | "extent" | "cone" | "ash" | "wind radius" | "perimeter" | "contour" | "coast" | "track" | "position";
+        readonly PartRole: "alert" | "impact" | "track" | "point" | "area" | "extent" | "cone" | "ash" | "wind radius" | "perimeter" | "contour" | "coast" | "position";
         /** @description GeoJSON (RFC 7946). */
         readonly ShapeCollection: {
             /** @constant */
@@ -5972,6 +6028,7 @@ export interface components {
             readonly file: string;
         };
         /**
+         * @description A change of a hazard, or of a product.
          * @example {
          *       "change": 4712,
          *       "time": "2026-11-21T06:15:00.123Z",
@@ -6019,11 +6076,64 @@ export interface components {
          *       }
          *     }
          */
-        readonly Change: {
+        readonly Change: components["schemas"]["HazardChange"] | components["schemas"]["ProductChange"];
+        readonly HazardChange: {
             /** @description Its number. Numbers follow the order in which changes were committed. */
             readonly change: number;
             readonly time: components["schemas"]["Instant"];
-            readonly type: components["schemas"]["ChangeType"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            readonly type: "hazard.created" | "hazard.updated" | "hazard.expired" | "hazard.merged" | "hazard.split";
+            /**
+             * @description The hazard passes the filter no longer; nothing more is told of it unless it comes back.
+             * @constant
+             */
+            readonly left?: true;
+            /**
+             * @description To a webhook, long after the change: what it tells is as of now.
+             * @constant
+             */
+            readonly late?: true;
+            /** @description All changes that a late message tells of. */
+            readonly changes?: readonly number[];
+            /** @description Who made it. */
+            readonly user?: string;
+            /** @description The source whose report made it. Without user and source, the service itself did, at the hazard's end. */
+            readonly source?: string;
+            readonly reason?: components["schemas"]["EndReason"];
+            /** @description What took the place of a hazard that ended. */
+            readonly successor?: components["schemas"]["Uuid"];
+            /** @description An editor's words when it was false. */
+            readonly note?: string;
+            /**
+             * @description An editor took back a false hazard.
+             * @constant
+             */
+            readonly retracted?: true;
+            /** @description The number of the change that this one took back: a merge, a split, an end or a retraction. */
+            readonly undoes?: number;
+            /** @description What differs from before; in the history of one hazard only. */
+            readonly fields?: readonly components["schemas"]["FieldChange"][];
+            /** @description What was removed from this state for good. */
+            readonly redacted?: readonly components["schemas"]["Redacted"][];
+            /** @description Of the hazard. Absent for a product. */
+            readonly place_kind?: components["schemas"]["PlaceCertainty"];
+            /** @description The region or countries, in English, where `place_kind` is `region` or `country`. Absent or empty: the place is known better. */
+            readonly place_known_as?: string;
+            /** @description The hazard after the change. */
+            readonly hazard: components["schemas"]["Hazard"];
+        };
+        readonly ProductChange: {
+            /** @description Its number. Numbers follow the order in which changes were committed. */
+            readonly change: number;
+            readonly time: components["schemas"]["Instant"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            readonly type: "product.created" | "product.updated" | "product.deleted";
             /**
              * @description The hazard passes the filter no longer; nothing more is told of it unless it comes back.
              * @constant
@@ -6063,8 +6173,8 @@ export interface components {
             /** @description The hazard after the change. */
             readonly hazard?: components["schemas"]["Hazard"];
             /** @description The product after the change. */
-            readonly product?: components["schemas"]["Product"];
-        } & (unknown | unknown);
+            readonly product: components["schemas"]["Product"];
+        };
         readonly Redacted: {
             /** @description What was removed. */
             readonly fields: readonly string[];
@@ -7234,7 +7344,7 @@ export interface components {
             readonly format: components["schemas"]["WebhookFormat"];
             readonly filter: components["schemas"]["WebhookFilter"];
             /** @description Kinds of change; empty for all. */
-            readonly events: readonly components["schemas"]["ChangeType"][];
+            readonly events: readonly components["schemas"]["ChangeKind"][];
             readonly language: components["schemas"]["WebhookLanguage"];
             /**
              * @description `paused` by its owner, `disabled` by the service.
@@ -7271,7 +7381,7 @@ export interface components {
             readonly format: components["schemas"]["WebhookFormat"];
             readonly filter?: components["schemas"]["WebhookFilter"];
             /** @description Kinds of change; empty for all. */
-            readonly events?: readonly components["schemas"]["ChangeType"][];
+            readonly events?: readonly components["schemas"]["ChangeKind"][];
             /** @default  */
             readonly language: components["schemas"]["WebhookLanguage"];
             /**
@@ -7299,7 +7409,7 @@ export interface components {
             readonly format: components["schemas"]["WebhookFormat"];
             readonly filter?: components["schemas"]["WebhookFilter"];
             /** @description Kinds of change; empty for all. */
-            readonly events?: readonly components["schemas"]["ChangeType"][];
+            readonly events?: readonly components["schemas"]["ChangeKind"][];
             /** @default  */
             readonly language: components["schemas"]["WebhookLanguage"];
             /**
@@ -7885,7 +7995,7 @@ export interface components {
         readonly OgcItems: {
             /** @constant */
             readonly type: "FeatureCollection";
-            readonly features: readonly (components["schemas"]["HazardFeature"] | components["schemas"]["PartFeature"])[];
+            readonly features: readonly components["schemas"]["OgcFeature"][];
             readonly bbox?: components["schemas"]["Bbox"];
             readonly links: readonly components["schemas"]["OgcLink"][];
             readonly timeStamp: components["schemas"]["Instant"];
@@ -7895,48 +8005,33 @@ export interface components {
             readonly numberReturned: number;
         };
         /**
-         * @description An area, a drawn shape or a product of an active hazard, or a country with its coverage. `GET /ogc/collections/{collection-id}/schema` describes the properties. Or a hazard as `crs`, `properties` or
-         *     `skipGeometry` ask for it; the geometry is null where that leaves it out, or where the reference system has no such place.
+         * @description A hazard, as a HazardFeature unless `crs`, `properties` or `skipGeometry` ask for another; or an area, a drawn shape or a product of an active hazard, or a country with its coverage.
+         *     `GET /ogc/collections/{collection-id}/schema` describes the properties.
          */
-        readonly PartFeature: {
+        readonly OgcFeature: {
             /** @constant */
             readonly type: "Feature";
             readonly id: string;
             readonly bbox?: components["schemas"]["Bbox"];
-            readonly geometry: components["schemas"]["Projected"] | null;
+            /** @description Its positions are those of `crs`. null where `skipGeometry` leaves it out, or where the reference system has no such place. */
+            readonly geometry: components["schemas"]["Geometry"] | null;
             readonly properties: {
                 readonly [key: string]: unknown;
             };
-        };
-        /** @description A GeoJSON geometry whose positions are those of `crs`. */
-        readonly Projected: {
-            /** @enum {string} */
-            readonly type: "Point" | "LineString" | "Polygon" | "MultiPoint" | "MultiLineString" | "MultiPolygon" | "GeometryCollection";
-            readonly coordinates?: readonly unknown[];
-            readonly geometries?: readonly components["schemas"]["Projected"][];
-        };
-        readonly OgcHazard: {
-            /** @constant */
-            readonly type: "Feature";
-            readonly id: components["schemas"]["Uuid"];
-            readonly bbox?: components["schemas"]["Bbox"];
-            readonly geometry: components["schemas"]["Geometry"];
-            readonly properties: components["schemas"]["HazardProperties"];
-            readonly links: readonly components["schemas"]["OgcLink"][];
-        };
-        readonly OgcPart: {
-            /** @constant */
-            readonly type: "Feature";
-            readonly id: string;
-            readonly bbox?: components["schemas"]["Bbox"];
-            readonly geometry: components["schemas"]["Projected"] | null;
-            readonly properties: {
-                readonly [key: string]: unknown;
-            };
-            readonly links: readonly components["schemas"]["OgcLink"][];
         };
         /** @description GeoJSON (RFC 7946), as OGC 17-069r4, section 7.17 has it. */
-        readonly OgcItem: components["schemas"]["OgcHazard"] | components["schemas"]["OgcPart"];
+        readonly OgcItem: {
+            /** @constant */
+            readonly type: "Feature";
+            readonly id: string;
+            readonly bbox?: components["schemas"]["Bbox"];
+            /** @description Its positions are those of `crs`. null where `skipGeometry` leaves it out, or where the reference system has no such place. */
+            readonly geometry: components["schemas"]["Geometry"] | null;
+            readonly properties: {
+                readonly [key: string]: unknown;
+            };
+            readonly links: readonly components["schemas"]["OgcLink"][];
+        };
         /** @description TileJSON 3.0.0. */
         readonly TileJson: {
             readonly tilejson: string;
@@ -8624,6 +8719,7 @@ export interface components {
         /** @description What is wrong, as a page; as a problem for clients that ask for JSON. */
         readonly PageProblem: {
             headers: {
+                readonly "Cache-Control": components["headers"]["Cache-Control"];
                 readonly [name: string]: unknown;
             };
             content: {
@@ -8634,6 +8730,7 @@ export interface components {
         /** @description What must be tried again later, as a page; as a problem for clients that ask for JSON. */
         readonly PageLater: {
             headers: {
+                readonly "Cache-Control": components["headers"]["Cache-Control"];
                 readonly "Retry-After": components["headers"]["Retry-After"];
                 readonly [name: string]: unknown;
             };
@@ -17775,12 +17872,15 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description The type of the change; `test` for a test. */
-                    readonly type: components["schemas"]["ChangeType"] | "test";
+                    readonly type: components["schemas"]["ChangeKind"];
                     /** @description When it happened. */
                     readonly timestamp: components["schemas"]["Instant"];
-                    /** @description The change; of a test, the webhook and a word about it. */
-                    readonly data: components["schemas"]["Change"] | {
+                    readonly data: components["schemas"]["Change"];
+                } | {
+                    /** @enum {string} */
+                    readonly type: "test";
+                    readonly timestamp: components["schemas"]["Instant"];
+                    readonly data: {
                         readonly webhook: components["schemas"]["Uuid"];
                         readonly message: string;
                     };

@@ -35,9 +35,9 @@ export interface Notice {
 
 /** A record, or the hazard whose number of products has changed; and the change as of which it is true. */
 interface Came {
-  readonly hazard: Hazard | undefined;
+  readonly hazard?: Hazard;
   readonly asOf: number | undefined;
-  readonly product: number | undefined;
+  readonly product?: number;
   readonly reason?: Change["reason"];
 }
 
@@ -303,13 +303,13 @@ export class Store implements Sink {
     this.api.beginAnew();
   }
 
-  change({ change, hazard, product, reason }: Change): void {
-    this.#came({ hazard, asOf: change, product: hazard ? undefined : product?.hazard_ID, reason });
+  change(c: Change): void {
+    this.#came({ ...("product" in c ? { product: c.product.hazard_ID } : { hazard: c.hazard }), asOf: c.change, reason: c.reason });
   }
 
   /** Takes over what the server has answered of one hazard; `h` is what the api returned. What the page knows by a later change stays. */
   take(h: Hazard): void {
-    this.#came({ hazard: h, asOf: this.api.asOf(h), product: undefined });
+    this.#came({ hazard: h, asOf: this.api.asOf(h) });
   }
 
   #came(came: Came): void {

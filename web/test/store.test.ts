@@ -33,7 +33,7 @@ const settled = async () => {
 const body = (json: unknown, change: number | undefined) =>
   new Response(JSON.stringify(json), { headers: { "Content-Type": "application/json", ...(change === undefined ? {} : { "Hazardd-Change": String(change) }) } });
 const asOf = (change: number) => freshness(new Headers({ "Hazardd-Change": String(change) }));
-const event = (change: number, h: Hazard): Change => ({ change, time: "", type: "hazard.updated", hazard: h });
+const event = (change: number, h: Hazard) => ({ change, time: "", type: "hazard.updated" as const, hazard: h });
 
 /** Pseudo-random numbers below n, the same for a seed (mulberry32). */
 const random = (seed: number) => (n: number) => {
@@ -172,7 +172,7 @@ describe("cards and titles follow the records", () => {
     store.change(event(2, warning()));
     step();
     const words = () => store.said.value.map((s) => s.words);
-    const next = (change: number, h: Hazard, more: Partial<Change> = {}) => {
+    const next = (change: number, h: Hazard, more: { readonly reason?: Change["reason"] } = {}) => {
       store.change({ ...event(change, h), ...more });
       step();
     };

@@ -17,6 +17,9 @@ var asyncSource []byte
 
 var schemaRef = regexp.MustCompile(`"\$ref":"#/components/schemas/([^"]+)"`)
 
+// discriminator is OpenAPI's. That of AsyncAPI has no mapping; the values of the property tell schemas apart without it.
+var discriminator = regexp.MustCompile(`,"discriminator":\{"propertyName":"[^"]*","mapping":\{[^}]*\}\}`)
+
 // Async is the AsyncAPI document of what the service sends by itself, for a service whose public address is base. Its schemas are those of the
 // OpenAPI document. The caller may keep the bytes.
 func Async(base string) ([]byte, error) {
@@ -57,7 +60,7 @@ var asyncDocument = sync.OnceValues(func() (string, error) {
 			if needed[name] != nil {
 				continue
 			}
-			if needed[name] = all.Components.Schemas[name]; needed[name] == nil {
+			if needed[name] = discriminator.ReplaceAll(all.Components.Schemas[name], nil); len(needed[name]) == 0 {
 				return "", fmt.Errorf("asyncapi.yaml: there is no schema %s", name)
 			}
 			todo = append(todo, needed[name])

@@ -9,6 +9,7 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
 	spec "github.com/sv-tools/openapi"
 
 	"github.com/hazardd/hazardd/internal/serve/openapi"
@@ -62,7 +63,7 @@ func TestAFaultInTheDocumentIsFound(t *testing.T) {
 
 // keywords are the keywords of JSON Schema 2020-12 that the document uses. Others have no meaning
 // and are typing errors, such as the result of an unquoted comma in a description.
-var keywords = []string{"$ref", "additionalProperties", "const", "contentEncoding", "contentMediaType", "default", "description", "enum", "examples", "exclusiveMinimum", "format",
+var keywords = []string{"$ref", "additionalProperties", "const", "contentEncoding", "contentMediaType", "default", "description", "discriminator", "enum", "examples", "exclusiveMinimum", "format",
 	"items", "maxItems", "maxLength", "maximum", "minItems", "minLength", "minimum", "not", "oneOf", "pattern", "properties", "required", "type", "unevaluatedProperties"}
 
 func TestSchemasHaveKnownKeywordsAlone(t *testing.T) {
@@ -80,7 +81,7 @@ func TestSchemasHaveKnownKeywordsAlone(t *testing.T) {
 				switch {
 				case isSchema && !slices.Contains(keywords, name):
 					t.Errorf("%s is no keyword", at)
-				case name == "example" || name == "examples" || name == "const" || name == "default":
+				case name == "example" || name == "examples" || name == "const" || name == "default" || name == "discriminator":
 				case isSchema && name == "properties":
 					for member, schema := range value.(map[string]any) {
 						walk(at+"/"+member, schema, true)
@@ -105,6 +106,60 @@ func TestSchemasHaveKnownKeywordsAlone(t *testing.T) {
 	walk("", doc, false)
 	if seen < 50 {
 		t.Errorf("%d schemas were looked at", seen)
+	}
+}
+
+// A validator does not look at a discriminator, but generated clients decode by it alone. So it leads
+// each value of its property to the one schema that has this value.
+func TestDiscriminatorsLeadToTheSchemasOfTheirValues(t *testing.T) {
+	type value struct {
+		Const string   `json:"const"`
+		Enum  []string `json:"enum"`
+	}
+	type schema struct {
+		OneOf []struct {
+			Ref string `json:"$ref"`
+		} `json:"oneOf"`
+		Discriminator *struct {
+			Property string            `json:"propertyName"`
+			Mapping  map[string]string `json:"mapping"`
+		} `json:"discriminator"`
+		Required   []string                  `json:"required"`
+		Properties map[string]jsontext.Value `json:"properties"`
+	}
+	var doc struct {
+		Components struct {
+			Schemas map[string]schema `json:"schemas"`
+		} `json:"components"`
+	}
+	if err := jsonv2.Unmarshal(openapi.JSON(base), &doc); err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for name, s := range doc.Components.Schemas {
+		if s.Discriminator == nil {
+			continue
+		}
+		seen++
+		want := map[string]string{}
+		for _, one := range s.OneOf {
+			of := doc.Components.Schemas[strings.TrimPrefix(one.Ref, "#/components/schemas/")]
+			var v value
+			if err := jsonv2.Unmarshal(of.Properties[s.Discriminator.Property], &v); err != nil || !slices.Contains(of.Required, s.Discriminator.Property) {
+				t.Errorf("%s: %s does not always have %s: %v", name, one.Ref, s.Discriminator.Property, err)
+			}
+			for _, word := range append(v.Enum, v.Const) {
+				if word != "" {
+					want[word] = one.Ref
+				}
+			}
+		}
+		if diff := cmp.Diff(want, s.Discriminator.Mapping); diff != "" {
+			t.Errorf("%s: values of its schemas, and the mapping:\n%s", name, diff)
+		}
+	}
+	if n := strings.Count(string(openapi.JSON(base)), `"discriminator":`); seen != n || n == 0 {
+		t.Errorf("%d of %d discriminators are those of a component, and were looked at", seen, n)
 	}
 }
 
@@ -296,6 +351,9 @@ func TestTheAsyncDocumentHoldsTheSchemasThatItNames(t *testing.T) {
 	named := regexp.MustCompile(`#/components/schemas/(\w+)`).FindAllStringSubmatch(string(text), -1)
 	if len(named) == 0 || doc.Components.Schemas["Change"] == nil || doc.Components.Schemas["Hazard"] == nil {
 		t.Errorf("%d names, %d schemas", len(named), len(doc.Components.Schemas))
+	}
+	if strings.Contains(string(text), `"discriminator":`) {
+		t.Error("a discriminator of OpenAPI is none of AsyncAPI")
 	}
 	for _, m := range named {
 		if doc.Components.Schemas[m[1]] == nil {

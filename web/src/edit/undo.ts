@@ -22,7 +22,7 @@ export function undoOf(c: Change, history: readonly Change[], mine: boolean): Un
 }
 
 function kindOf(c: Change): "merge" | "end" | "retract" | "split" | undefined {
-  if (c.product) return undefined;
+  if ("product" in c) return undefined;
   if (c.type === "hazard.merged") return "merge";
   if (c.type === "hazard.split") return "split";
   if (c.retracted && !c.undoes) return "retract";

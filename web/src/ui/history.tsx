@@ -62,7 +62,7 @@ function Changes({ h, list }: { h: Hazard; list: readonly Change[] }) {
         <li key={c.change}>
           <p>
             <strong>{changeName(c)}</strong>
-            {c.product && <>“{c.product.title}”</>}
+            {"product" in c && <>“{c.product.title}”</>}
             <span class="muted">{c.user ?? c.source ?? text.history.service}</span>
           </p>
           <p class="muted">
