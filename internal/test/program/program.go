@@ -44,7 +44,7 @@ type Process struct {
 // ctx ends, the program is killed. Its log goes to log.
 func Start(ctx context.Context, path string, env []string, log io.Writer, args ...string) (*Process, error) {
 	p := &Process{Cmd: exec.Command(path, args...), Gone: make(chan struct{})}
-	p.Cmd.Env = append(os.Environ(), env...)
+	p.Cmd.Env = append(append(os.Environ(), "GOGC="), env...) // the program sets its own, not that of make test
 	p.Cmd.Stderr = log
 	p.Cmd.Dir = os.TempDir()
 	child.EndWithParent(p.Cmd, syscall.SIGKILL)
