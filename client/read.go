@@ -26,6 +26,10 @@ type State struct {
 	// stale or unknown, followed by the numbers of sources ("covered; covered=25; stale=0;
 	// unknown=0"). It is empty if the server does not say.
 	Coverage string
+	// Possible is, for a list of a place without Search.Possible, how many active hazards it leaves
+	// out because they are only known to be somewhere in a region or country there. It is nil if the
+	// server does not say.
+	Possible *int64
 }
 
 // CoverageWord returns the first word of Coverage: Covered, CoverageStale or CoverageUnknown. It is
@@ -52,6 +56,10 @@ func stateOf(resp *http.Response) State {
 	s := State{ETag: resp.Header.Get("ETag"), Sources: resp.Header.Get("Hazardd-Sources"), Coverage: resp.Header.Get("Hazardd-Coverage")}
 	if n, err := strconv.ParseInt(resp.Header.Get("Hazardd-Change"), 10, 64); err == nil {
 		s.Change = n
+	}
+	possible, _, _ := strings.Cut(resp.Header.Get("Hazardd-Possible"), ";")
+	if n, err := strconv.ParseInt(strings.TrimSpace(possible), 10, 64); err == nil {
+		s.Possible = &n
 	}
 	return s
 }

@@ -25,6 +25,9 @@ type Search struct {
 	BBox                          *BBox
 	Near                          *Near
 	Intersects                    string // WKT, longitude before latitude
+	// Possible adds, for a place, the active hazards that are only known to be somewhere in a region
+	// or country there. Without it State.Possible of SearchActive counts them.
+	Possible bool
 	// From and To bound a period in which the hazard was active at some time. The zero time means
 	// no bound.
 	From, To     time.Time
@@ -69,6 +72,9 @@ func (s *Search) parameters() url.Values {
 		set("radius", decimals(n.Radius))
 	}
 	set("intersects", s.Intersects)
+	if s.Possible {
+		set("possible", "true")
+	}
 	if !s.From.IsZero() || !s.To.IsZero() {
 		open := func(t time.Time) string {
 			if t.IsZero() {

@@ -26,6 +26,9 @@ import (
 	"github.com/hazardd/hazardd/client"
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/test"
 )
 
@@ -63,6 +66,7 @@ func newWorld(t *testing.T) *world {
 	}
 	w.ask("PATCH", "/hazards/"+w.flood, `{"hazard_Name":"High water"}`)
 	w.write("Forest fire", "WILDFIRE", "WARNING", "EVENT")
+	w.gale()
 	for i := range 5 {
 		id := w.write(fmt.Sprintf("Old %d", i+1), "DROUGHT", "WATCH", "RESPONSE")
 		w.ask("PATCH", "/hazards/"+id, `{"status":"E"}`)
@@ -127,6 +131,17 @@ func (w *world) write(name, kind, severity, category string) string {
 	return w.ask("POST", "/hazards", fmt.Sprintf(`{"hazard_Name":%q,"type_ID":%q,"severity_ID":%q,"category_ID":%q,"latitude":1,"longitude":2}`, name, kind, severity, category))
 }
 
+// gale adds a hazard that is only known to be somewhere in Texas.
+func (w *world) gale() {
+	now := w.running.Now()
+	r := hazard.Report{Source: "nws", Key: "gale", Part: "gale", Version: 1, Name: "Gale in a region", Type: hazard.HighWind, Severity: hazard.Advisory, Category: hazard.Event,
+		Start: now, End: new(now.Add(time.Hour)), Creator: "NWS", Places: []string{"TXZ999"}}
+	res, err := app.BuiltIn().Intake(w.running.Store).Apply(w.t.Context(), "nws", source.Batch{Reports: []hazard.Report{r}, Read: 1}, now, fuse.Options{})
+	if err != nil || res.New != 1 {
+		w.t.Errorf("%+v, %v", res, err)
+	}
+}
+
 // steer handles control requests of a case, and serves the address that tells a client once to
 // wait.
 func (w *world) steer(out http.ResponseWriter, r *http.Request) {
@@ -178,6 +193,7 @@ type testCase struct {
 	After                              *int64
 	Script, Names                      []string
 	Is                                 *int64
+	Possible                           json.RawMessage // null is a value of it
 	RetryAfter                         int
 }
 
@@ -276,6 +292,13 @@ func (w *world) run(t *testing.T, c *testCase) (names []string, n int64, err err
 			*list = strings.Split(v, ",")
 		}
 	}
+	s.Possible = c.Filter["possible"] == "true"
+	if box := c.Filter["bbox"]; box != "" {
+		s.BBox = &client.BBox{}
+		if _, err := fmt.Sscanf(box, "%g,%g,%g,%g", &s.BBox.West, &s.BBox.South, &s.BBox.East, &s.BBox.North); err != nil {
+			return nil, 0, err
+		}
+	}
 	if c.Filter["at"] != "" {
 		if s.At, err = time.Parse(time.RFC3339Nano, w.before); err != nil {
 			return nil, 0, err
@@ -287,6 +310,9 @@ func (w *world) run(t *testing.T, c *testCase) (names []string, n int64, err err
 		n, err = from.Count(ctx, s)
 	case "active":
 		list, err := from.SearchActive(ctx, s)
+		if got, _ := json.Marshal(list.Possible); c.Possible != nil && string(got) != string(c.Possible) {
+			t.Errorf("%s may be there, want %s", got, c.Possible)
+		}
 		for _, h := range list.Items {
 			names = append(names, h.HazardName)
 		}

@@ -10,6 +10,8 @@ export interface Filter {
   /** longitude, latitude in degrees; radius goes with it, in meters */
   near?: number[] | string;
   radius?: number;
+  /** for a place: also the active hazards that are only known to be somewhere in a region or country there */
+  possible?: boolean;
   /** words in the name or the description */
   q?: string;
   /** an earlier moment */
@@ -70,6 +72,8 @@ export interface State {
   sources: string;
   /** whose silence an empty list repeats */
   coverage: string;
+  /** of a list of a place: how many active hazards it leaves out because they are only known to be somewhere in a region or country there; null: the server does not say */
+  possible: number | null;
 }
 
 export type Kind =

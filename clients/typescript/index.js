@@ -156,7 +156,7 @@ export class Client {
   async #list(path, parameters, signal) {
     const { body, headers } = await this.#json(path, parameters, signal);
     if (!Array.isArray(body)) throw new HazarddError("answer", "the answer is no list");
-    const state = { change: Number(headers.get("Hazardd-Change") ?? 0), sources: headers.get("Hazardd-Sources") ?? "", coverage: headers.get("Hazardd-Coverage") ?? "" };
+    const state = { change: Number(headers.get("Hazardd-Change") ?? 0), sources: headers.get("Hazardd-Sources") ?? "", coverage: headers.get("Hazardd-Coverage") ?? "", possible: countOf(headers.get("Hazardd-Possible")) };
     return { list: Object.assign(body, state), link: /<([^>]*)>;[^,]*rel="?next"?/.exec(headers.get("Link") ?? "")?.[1] };
   }
 
@@ -318,6 +318,12 @@ function path(...parts) {
   const texts = parts.map(String);
   if (texts.some((one) => ["", ".", ".."].includes(one))) throw new HazarddError("invalid", "a name is empty; expected a uuid or a number");
   return texts.map((one) => `/${encodeURIComponent(one)}`).join("");
+}
+
+// countOf is the number that a header begins with; null: there is none.
+function countOf(header) {
+  const digits = /^\d+/.exec(header ?? "");
+  return digits && Number(digits[0]);
 }
 
 function text(value) {

@@ -38,11 +38,13 @@ class Error(Exception):
 
 class Records(list[T], Generic[T]):
     """A list that was read, and as of when: change is the number of the last change that it shows; sources and coverage say how fresh the
-    sources are and whose silence an empty list repeats (empty: the server does not say)."""
+    sources are and whose silence an empty list repeats (empty: the server does not say); possible counts, for a place, the active hazards
+    that the list leaves out because they are only known to be somewhere in a region or country there (None: the server does not say)."""
 
     change: int = 0
     sources: str = ""
     coverage: str = ""
+    possible: int | None = None
 
 
 class Event(NamedTuple):
@@ -200,6 +202,8 @@ class Client:
         records: Records[dict[str, Any]] = Records(items)
         records.change = int(headers.get("Hazardd-Change") or 0)
         records.sources, records.coverage = headers.get("Hazardd-Sources") or "", headers.get("Hazardd-Coverage") or ""
+        possible = re.match(r"\d+", headers.get("Hazardd-Possible") or "")
+        records.possible = int(possible.group()) if possible else None
         link = re.search(r'<([^>]*)>;[^,]*rel="?next"?', headers.get("Link") or "")
         return records, link.group(1) if link else ""
 

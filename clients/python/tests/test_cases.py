@@ -76,6 +76,11 @@ def run(case: dict) -> object:
                     break
             acts.join()
             return told
+        case "active":
+            records = c.active(**filled)
+            if "possible" in case and (type(records.possible), records.possible) != (type(case["possible"]), case["possible"]):
+                raise AssertionError(f"{records.possible} may be there, want {case['possible']}")
+            return [name(h) for h in records]
         case call:
             return [name(h) for h in getattr(c, call)(**filled)]
 

@@ -64,7 +64,11 @@ async function run(one) {
       await acts;
       return told;
     }
-    case "active": return all(await c.active(filter));
+    case "active": {
+      const list = await c.active(filter);
+      if ("possible" in one) assert.strictEqual(list.possible, one.possible);
+      return all(list);
+    }
     default: return all(c[one.call](filter));
   }
 }

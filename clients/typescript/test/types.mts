@@ -5,6 +5,8 @@ const client = new Client("https://hazards.example.org", { username: "ann", pass
 const list = await client.active({ type: ["FLOOD"], near: [10, 53.5], radius: 50_000 }, { signal: AbortSignal.timeout(1000) });
 const first: Hazard | undefined = list[0];
 const after: number = list.change;
+const leftOut: number | null = list.possible;
+if (leftOut) await client.active({ bbox: [9, 53, 10, 54], possible: true });
 for await (const event of client.events(after, { severity: "WARNING" })) {
   const change: Change = event.data;
   console.log(event.reset, change.hazard?.hazard_Name, first?.uuid);
