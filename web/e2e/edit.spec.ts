@@ -183,6 +183,43 @@ test("a merge follows what others change: nobody ends a warning that was not sho
   await expect.poll(async () => (await server.read(one)).status).toBe("E");
 });
 
+test("a question, a card, the title and the panel follow the live record; a link to what was merged names what counts now", { tag: "@slow" }, async ({ page, server }) => {
+  const h = await server.hazard("Water level of the lake", { severity_ID: "WATCH" });
+  await open(page, "#map=8/53.55/10");
+  await expect(row(page, h)).toBeVisible();
+  await server.patch(h, { severity_ID: "WARNING" });
+  const card = page.locator(".notice");
+  await expect(card).toContainText("Water level of the lake");
+  await expect(page).toHaveTitle(/^\(1\)/);
+  await server.patch(h, { hazard_Name: "Dam of the lake" });
+  await expect(card).toContainText("Dam of the lake");
+  await server.patch(h, { severity_ID: "ADVISORY" });
+  await expect(card).toContainText("Now Advisory");
+  await expect(page).not.toHaveTitle(/^\(1\)/);
+
+  const side = await select(page, { hazard_Name: "Dam of the lake" });
+  await side.getByRole("button", { name: "End", exact: true }).click();
+  const question = page.getByRole("dialog");
+  await expect(question.getByRole("button", { name: "End it now" })).toBeEnabled();
+  await server.patch(h, { hazard_Name: "The dam has failed", severity_ID: "WARNING" });
+  await expect(question).toContainText("The dam has failed");
+  await expect(question.getByText("Severity: Advisory → Warning")).toBeVisible();
+  await expect(question.getByRole("button", { name: "End it now" })).toHaveCount(0);
+  await expect(page).toHaveTitle(/The dam has failed/);
+  await page.keyboard.press("Escape");
+  const into = await server.hazard("Flood below the lake", { latitude: 53.56, severity_ID: "WARNING" });
+  await server.call("POST", `/hazards/${h.hazard_ID}/merge`, { into: into.hazard_ID });
+  for (const from of ["the page that shows it", "its link"]) {
+    if (from === "its link") {
+      await page.goto("about:blank");
+      await open(page, `#h=${h.uuid}`);
+    }
+    await expect(panel(page).getByText("This hazard is over."), from).toBeVisible();
+    await expect(panel(page).getByText("What counts now:"), from).toBeVisible();
+    await expect(panel(page).getByRole("button", { name: into.hazard_Name }), from).toBeVisible();
+  }
+});
+
 test("hazards move to response, end, are merged, and are retracted with a reason", { tag: "@slow" }, async ({ page, server, watch }) => {
   watch.expectFailures(/412/);
   const one = await server.hazard("Flood - Old Harbour");

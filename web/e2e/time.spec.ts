@@ -47,6 +47,36 @@ test("the past is played, from the range's beginning to the present", { tag: "@s
   await expect(page).not.toHaveURL(/at=/);
 });
 
+test("the moment that is asked for is the moment that is shown, asked of the server and in the address, in the chosen zone", { tag: "@slow" }, async ({ page, server }) => {
+  await server.hazard("Flood of the Elbe");
+  await open(page, "", reader);
+  await openTime(page);
+  const exact = bar(page).getByLabel("Exact time");
+  const asked = (at: string) => page.waitForRequest((r) => new URL(r.url()).searchParams.get("at") === at);
+  const expectMoment = async (at: Date, input: string, shown: RegExp) => {
+    await expect(exact).toHaveValue(input);
+    await expect(bar(page).locator("output")).toHaveText(shown);
+    expect(new URLSearchParams(new URL(page.url()).hash.slice(1)).get("at")).toBe(at.toISOString().replace(".000Z", "Z"));
+  };
+  const berlin = (at: Date) => at.toLocaleString("sv-SE", { timeZone: "Europe/Berlin" }).slice(0, 16).replace(" ", "T");
+  const utc = (at: Date) => at.toISOString().slice(0, 16);
+  await bar(page).getByRole("combobox").selectOption("30 days"); // a step of the slider is two and a half hours
+  const past = new Date(Math.floor(Date.now() / 86_400_000 - 5) * 86_400_000 + 7 * 60_000);
+  await Promise.all([asked(past.toISOString()), exact.fill(berlin(past))]);
+  await expectMoment(past, berlin(past), /00:07 UTC\s*$/);
+  // What was two minutes ago is not "now".
+  const recent = new Date(Math.floor(Date.now() / 60_000 - 2) * 60_000);
+  await Promise.all([asked(recent.toISOString()), exact.fill(berlin(recent))]);
+  await expectMoment(recent, berlin(recent), /UTC\s*$/);
+  // The field is in the zone that is chosen, and the moment stays.
+  await page.getByTitle("Account").click();
+  await page.getByLabel("Times in").selectOption("utc");
+  await page.keyboard.press("Escape");
+  await expectMoment(recent, utc(recent), /UTC\s*$/);
+  await Promise.all([asked(past.toISOString()), exact.fill(utc(past))]);
+  await expectMoment(past, utc(past), /00:07 UTC\s*$/);
+});
+
 test("since the last look: what is new, changed and ended, by this browser's memory alone", { tag: "@slow" }, async ({ page, server }) => {
   const stays = await server.hazard("Flood that stays");
   const worse = await server.hazard("Flood that grows");

@@ -8,7 +8,7 @@ import { saves } from "./begin";
 import { trust } from "./freshness";
 import { browser, follow, WHOLE } from "./live";
 import { Areas } from "./map/areas";
-import { canKeep, forgetView, keepView, keptView, renewWorker, type Kept } from "./offline";
+import { canKeep, forgetView, keepView, keptView, type Kept } from "./offline";
 import { mendElements } from "./mend";
 import { meets, touches } from "./place";
 import { rememberLooks } from "./since";
@@ -81,12 +81,13 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
     let keptOf: unknown;
     const keep = () => {
       const [live, { state, heard }] = [store.live.peek(), store.connection.peek()];
-      if (!page.attention.choices.peek().offline || !store.loaded.peek() || state !== "live" || heard === undefined || !canKeep()) return;
+      if (!page.attention.choices.peek().offline) return void (keptOf = undefined); // the reader had it removed
+      if (!store.loaded.peek() || state !== "live" || heard === undefined || !canKeep()) return;
       if (keptOf === live && document.visibilityState !== "hidden") return;
       keptOf = live;
       const hazards = [...live.values()];
       const all = hazards.some((h) => h.brief) ? api.get<"/hazards/active">("/hazards/active") : Promise.resolve(hazards);
-      void all.then((list) => keepView({ at: heard, hazards: list })).catch(() => {});
+      void all.then((list) => keepView({ at: heard, hazards: list })).catch(() => (keptOf = undefined));
     };
     const keeping = setInterval(keep, 60_000);
     document.addEventListener("visibilitychange", keep);
@@ -147,7 +148,8 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
       }),
       effect(() => {
         // At the moment of the choice, and once the list is there.
-        if (page.attention.choices.value.offline && store.loaded.value) queueMicrotask(keep);
+        void [page.attention.choices.value, store.loaded.value];
+        queueMicrotask(keep);
       }),
       page.attention.start(),
       // Where no login is needed, the page shows what was kept until the server answers.
@@ -208,7 +210,7 @@ function afterList(page: Page): () => void {
     effect(() => {
       if (!shown.value) return;
       if (api.user || open === "public") void page.findChannels();
-      void renewWorker().catch(() => {});
+      if ("serviceWorker" in navigator) void navigator.serviceWorker.getRegistration("./").then(async (there) => there && (await import("./worker")).renewWorker()).catch(() => {});
     }),
     effect(() => {
       if (covers || !shown.value || !reads.value) return;

@@ -1,5 +1,5 @@
 // Web Push of this browser: subscribed to by a button, never before.
-import { worker } from "../offline";
+import { worker } from "../worker";
 
 /** Whether this browser can be pushed to here; it needs https, or this machine. */
 export const canPush = (): boolean => "serviceWorker" in navigator && "PushManager" in globalThis && "Notification" in globalThis;

@@ -1,7 +1,8 @@
 // The reader's choices on this device: notifications, and whether to store the last view.
 import { useState } from "preact/hooks";
 import { Dialog } from "../edit/inputs";
-import { canKeep, forgetAll, keepFiles } from "../offline";
+import { canKeep } from "../offline";
+import { forgetAll, keepFiles } from "../worker";
 import { text } from "../words";
 import { usePage } from "./context";
 
