@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -120,20 +121,39 @@ func TestTheDocumentationNamesTestsThatThereAre(t *testing.T) {
 	}
 }
 
-// The table of programs names the versions that the tests install: Debian's, or pinned in these files.
+// The table of programs names the versions that the tests install: Debian's, whose packages .ci/needs
+// names, or pinned in these files.
 func TestTheProgramsAreThoseThatTheTestsInstall(t *testing.T) {
 	var pinned strings.Builder
 	for _, file := range []string{"go.mod", "web/package.json", "clients/others/package.json", "clients/others/arcgis/package.json", "clients/others/inspector/package.json", "clients/others/nodered/package.json", ".ci/description/package.json", ".ci/description/go.mod", ".ci/generated/go.mod"} {
 		pinned.WriteString(read(t, file))
 	}
+	needs := read(t, ".ci/needs")
+	debian := regexp.MustCompile(`^([^(]+) \(Debian 12: ([^)]+)\)$`)
 	rows := regexp.MustCompile("(?m)^\\| ([^|]+) \\| ([^|]+) \\| [^|]+ \\| [^|]+ \\| `(?:Test|\\.ci/)[^|]+ \\|$").FindAllStringSubmatch(read(t, "docs/decisions/programs.md"), -1)
+	packages := 0
 	for _, row := range rows {
-		if !strings.HasSuffix(row[2], "(Debian 12)") && !regexp.MustCompile(`["v]`+regexp.QuoteMeta(row[2])+`\b`).MatchString(pinned.String()) {
+		m := debian.FindStringSubmatch(row[2])
+		if m == nil && !regexp.MustCompile(`["v]`+regexp.QuoteMeta(row[2])+`\b`).MatchString(pinned.String()) {
 			t.Errorf("%s %s is pinned nowhere", row[1], row[2])
 		}
+		if m == nil {
+			continue
+		}
+		versions, names := strings.Split(m[1], ", "), strings.Fields(m[2])
+		for i, name := range names {
+			packages++
+			if !regexp.MustCompile(`(?m)^[^#\n]*[ ("]` + regexp.QuoteMeta(name) + `[ )":]`).MatchString(needs) {
+				t.Errorf("%s: .ci/needs does not install %s", row[1], name)
+			}
+			// Where it is installed, it is the version in the table. Debian updates Chromium to what is new.
+			if here, err := exec.CommandContext(t.Context(), "dpkg-query", "--show", "--showformat", "${Version}", name).Output(); err == nil && i < len(versions) && name != "chromium" && !strings.Contains(string(here), versions[i]) {
+				t.Errorf("%s is %s in the table, and %s here", name, versions[i], here)
+			}
+		}
 	}
-	if len(rows) < 30 {
-		t.Errorf("%d programs", len(rows))
+	if len(rows) < 30 || packages < 10 {
+		t.Errorf("%d programs, %d packages of Debian", len(rows), packages)
 	}
 }
 
