@@ -57,6 +57,22 @@ test("a reload reads what has changed while nobody looked, and not the whole lis
   expect(sent, "of the whole list, from the browser's cache").toEqual([0]);
 });
 
+test("a reload on a slow line reads no part of the ground again", { tag: "@slow" }, async ({ page, context }) => {
+  const line = await context.newCDPSession(page);
+  await line.send("Network.emulateNetworkConditions", { offline: false, latency: 150, downloadThroughput: 200_000, uploadThroughput: 100_000 });
+  const ground = () =>
+    page.evaluate(() => (performance.getEntriesByType("resource") as PerformanceResourceTiming[]).filter((e) => /pmtiles/.test(e.name)).map((e) => [e.name, e.transferSize] as const));
+  for (const load of ["first", "second"]) {
+    await (load === "first" ? page.goto("/#map=5/53.5/10") : page.reload());
+    if (isPhone(page)) await page.getByRole("button", { name: "Touch for the moving map" }).click();
+    await page.locator("#map canvas").waitFor();
+    await expect(page.locator(".map-picture, .map-coming")).toHaveCount(0);
+    const read = await ground();
+    expect(read.length, load).toBeGreaterThan(3);
+    if (load === "second") expect(read.filter(([, size]) => size > 0)).toEqual([]);
+  }
+});
+
 test("the address of a selected hazard is a link with a preview, which opens it", { tag: "@slow" }, async ({ page, server, baseURL }) => {
   const h = await server.hazard("Flood - Old Harbour", { description: "Water over the quay.", severity_ID: "WARNING" });
   await page.goto("/#map=7/53.5/10");

@@ -4,7 +4,7 @@
 //
 // Its colors are pale, so that the symbols' red, yellow, green, blue and gray stand out.
 import type { AddProtocolAction, ExpressionSpecification, LayerSpecification, StyleSpecification, SymbolLayerSpecification } from "maplibre-gl";
-import { PMTiles, Protocol, SharedPromiseCache, type Header, type Source } from "pmtiles";
+import { FetchSource, PMTiles, Protocol, SharedPromiseCache, type Header, type RangeResponse, type Source } from "pmtiles";
 import archive from "../basemap/dist/world.pmtiles?url";
 import type { View } from "./url";
 
@@ -70,6 +70,24 @@ class Cache extends SharedPromiseCache {
   }
 }
 
+/**
+ * Reads each part of an archive at an address of its own. Chromium keeps no part of a file of which another part is under way for more than 25 ms: on
+ * a slow line it asked for most of the ground again at each visit.
+ */
+class Parts extends FetchSource {
+  readonly #coming = new Map<string, Promise<RangeResponse>>();
+
+  override getBytes(offset: number, length: number, signal?: AbortSignal, etag?: string): Promise<RangeResponse> {
+    const key = `${offset}-${length}`;
+    const coming = this.#coming.get(key);
+    if (coming) return coming;
+    const reading = new FetchSource(`${this.url}?${key}`).getBytes(offset, length, signal, etag);
+    if (signal) return reading;
+    this.#coming.set(key, reading); // what is asked for ahead is not asked for twice
+    return reading.finally(() => this.#coming.delete(key));
+  }
+}
+
 /** An archive of tiles. */
 export const openArchive = (address: string): PMTiles => new PMTiles(address, new Cache());
 
@@ -78,7 +96,7 @@ const address = (): string => new URL(archive, location.href).href;
 /** The archive of the ground, one for the page. */
 const ground = (() => {
   let made: PMTiles | undefined;
-  return () => (made ??= openArchive(address()));
+  return () => (made ??= new PMTiles(new Parts(address()), new Cache()));
 })();
 
 /** Makes MapLibre read the archive. Call it once, before the first map with the style. */

@@ -43,7 +43,7 @@ self.addEventListener("fetch", (event) => {
   if (!KEEPS || request.method !== "GET") return;
   // The map has many addresses, such as the link to a hazard; no answer, or that of a proxy whose server is down, gives the kept page at each.
   if (request.mode === "navigate" && path === page()) event.respondWith(map(request));
-  else if (files.has(url)) event.respondWith(kept(url).then((answer) => (answer ? part(request, answer) : fetch(request))));
+  else if (files.has(path)) event.respondWith(kept(path).then((answer) => (answer ? part(request, answer) : fetch(request))));
   else if (url.startsWith(`${page()}symbols/`)) event.respondWith(symbol(request));
 });
 
