@@ -49,7 +49,7 @@ func (s *Store) Wipe(ctx context.Context) error {
 // Forget removes the tables that searches use, as if an older program without them had written the
 // hazards.
 func (s *Store) Forget(ctx context.Context) error {
-	texts := []string{`DELETE FROM searchable`, `DELETE FROM hazard_values`, `UPDATE counters SET value = 0 WHERE name IN ('searchable', 'found')`}
+	texts := []string{`DELETE FROM searchable`, `DELETE FROM hazard_values`, `UPDATE counters SET value = 0 WHERE name IN ('searchable', 'found', 'named')`}
 	if _, ok := s.database.(sqlite); ok {
 		texts = append(texts, `DELETE FROM hazard_boxes`, `DELETE FROM hazard_writes`, `INSERT INTO hazard_words (hazard_words) VALUES ('delete-all')`)
 	} else {
@@ -185,3 +185,6 @@ func (s *Store) Hold(held bool) { s.turns.hold(held) }
 
 // In returns the transaction of the database.
 func (t *Tx) In() *sql.Tx { return t.tx }
+
+// NameAll writes the names that the tables of searches lack.
+func (s *Store) NameAll(ctx context.Context) error { return s.nameAll(ctx) }

@@ -165,7 +165,7 @@ func fork(ctx context.Context, q *sqlc.Queries, now hazard.Instant, reason ForkR
 		switch {
 		case name == "change":
 			value += jump
-		case name == "searchable" || name == "found" || name == "noticed":
+		case name == "searchable" || name == "found" || name == "named" || name == "noticed":
 			if value < f.Last { // positions of background work stay at the last change
 				continue
 			}

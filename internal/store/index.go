@@ -106,7 +106,7 @@ func (s *core) catchUp(ctx context.Context) error {
 		if err != nil || done >= last || s.spoiledBy.Load() != nil {
 			return storeError(err)
 		}
-		upTo, err := s.upTo(ctx, done, last)
+		upTo, err := s.upTo(ctx, done, last, catchUpBatch)
 		if err != nil {
 			return err
 		}
@@ -150,9 +150,9 @@ func (s *core) catchUp(ctx context.Context) error {
 	}
 }
 
-// upTo returns the end of the next batch of changes after done: where numbers are missing, as after a
+// upTo returns the end of the next batch of at most so many changes after done: where numbers are missing, as after a
 // fork, it is far.
-func (s *core) upTo(ctx context.Context, done, last int64) (int64, error) {
+func (s *core) upTo(ctx context.Context, done, last, most int64) (int64, error) {
 	var next sql.NullInt64
 	if err := s.read.QueryRowContext(ctx, `SELECT min(n) FROM changes WHERE n > $1`, done).Scan(&next); err != nil {
 		return 0, storeError(err)
@@ -160,5 +160,51 @@ func (s *core) upTo(ctx context.Context, done, last int64) (int64, error) {
 	if !next.Valid {
 		return last, nil
 	}
-	return min(last, next.Int64+catchUpBatch), nil
+	return min(last, next.Int64+most), nil
+}
+
+// namesAtOnce is how many changes nameAll reads for one transaction.
+const namesAtOnce = 500
+
+// nameAll writes the names of hazards that a program of an earlier schema has written. It reads the
+// states before each transaction, and writes no name of a hazard that has changed since.
+func (s *core) nameAll(ctx context.Context) error {
+	for {
+		done, err := s.readQ.Counter(ctx, "named")
+		if err != nil {
+			return storeError(err)
+		}
+		last, err := s.readQ.Counter(ctx, "change")
+		if err != nil || done >= last || s.disk.why() != nil {
+			return storeError(err)
+		}
+		upTo, err := s.upTo(ctx, done, last, namesAtOnce)
+		if err != nil {
+			return err
+		}
+		ids, err := s.readQ.ChangedHazards(ctx, sqlc.ChangedHazardsParams{After: done, UpTo: upTo})
+		if err != nil {
+			return storeError(err)
+		}
+		var states []*hazard.Hazard
+		for _, id := range ids {
+			h, err := hazardByID(ctx, s.readQ, id)
+			if err == nil {
+				states = append(states, h)
+			} else if !Broken(err) { // it is not found by its name until it is mended and changes
+				return err
+			}
+		}
+		err = s.inTx(Patient(ctx), func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error {
+			for _, h := range states {
+				if _, err := tx.ExecContext(ctx, `UPDATE searchable SET name = $1 WHERE id = $2 AND n = $3`, query.FoldedName(h.Name), h.ID, h.Version); err != nil {
+					return err
+				}
+			}
+			return q.Named(ctx, sqlc.NamedParams{Last: upTo, Before: done})
+		})
+		if err != nil {
+			return fmt.Errorf("write names for searches: %w", err)
+		}
+	}
 }

@@ -33,6 +33,7 @@ var counted = []struct{ name, least string }{
 	{"confirmation", `SELECT max(id) FROM confirmations`},
 	{"searchable", `SELECT 0`}, // everything is made findable again
 	{"found", `SELECT 0`},
+	{"named", `SELECT 0`},
 	{"subscription", ``},
 	{"auth", ``},
 	{"webhook", ``},

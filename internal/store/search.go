@@ -192,6 +192,13 @@ func (s *core) newSearch(ctx context.Context, tx *sql.Tx, wanted query.Query, no
 			return nil, err
 		}
 	}
+	if wanted.Where != nil {
+		named, err := r.q.Counter(ctx, "named")
+		if err != nil {
+			return nil, err
+		}
+		r.Named = named == r.last
+	}
 	if err := r.LookUp(ctx); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -65,8 +66,16 @@ func (s *core) spoil(err error) {
 // remakeEvery is how long after one remake another may begin.
 const remakeEvery = time.Minute
 
-// keepSearchable makes the search tables again whenever they are damaged, until ctx ends.
+// keepSearchable makes the search tables again whenever they are damaged, until ctx ends. First it
+// writes the names that they lack.
 func (s *core) keepSearchable(ctx context.Context) {
+	for s.nameAll(ctx) != nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(remakeEvery):
+		}
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -99,7 +108,7 @@ func (s *core) remake(ctx context.Context) error {
 		return err
 	}
 	s.spoiledBy.Store(nil)
-	if err := s.catchUp(Patient(ctx)); err != nil {
+	if err := cmp.Or(s.catchUp(Patient(ctx)), s.nameAll(ctx)); err != nil {
 		return err
 	}
 	if s.spoiledBy.Load() == nil {

@@ -46,7 +46,7 @@ var passing = []string{"leases", "uploads", "payloads", "receipts", "pictures"}
 // only.
 var withheld = map[string]string{
 	"meta":     "name NOT IN ('unfinished', 'moved', 'history', 'table', 'behind', 'importance')",
-	"counters": "name NOT IN ('searchable', 'found')",
+	"counters": "name NOT IN ('searchable', 'found', 'named')",
 	// sets that are being loaded or removed would stay incomplete
 	"asset_sets": "state = 'current'",
 	"assets":     "set_id IN (SELECT id FROM asset_sets WHERE state = 'current')",

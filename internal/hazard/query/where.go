@@ -500,6 +500,20 @@ func (w *Where) MayMatch(state string) bool {
 	return !ok || w.Root.mayMatch(&subject{&hazard.Hazard{Name: name}, nil})
 }
 
+// FoldedName is a name as the tables of searches have it: in lower case, and without the character 0,
+// which PostgreSQL refuses.
+func FoldedName(name string) string { return strings.ReplaceAll(foldCase(name), "\x00", "\uFFFD") }
+
+// FoldedPattern is the pattern of a CondPattern for SQL, with the escape character \. It fits the
+// FoldedName of all that the condition finds.
+func FoldedPattern(pattern string) string {
+	pattern = FoldedName(pattern)
+	if (len(pattern)-len(strings.TrimRight(pattern, `\`)))%2 == 1 {
+		pattern += `\` // it escapes nothing
+	}
+	return pattern
+}
+
 // nameIn returns the name in a state. ok is false if it is written with escapes, or not where states have it.
 func nameIn(state string) (name string, ok bool) {
 	const member = `"name":"`

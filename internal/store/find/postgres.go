@@ -42,18 +42,18 @@ func (postgresIndexer) whole(w *Writing, h, _ *hazard.Hazard, box geo.Box, made,
 	active := h.Status == hazard.Active
 	_, err := w.tx.ExecContext(w.ctx, `
 		INSERT INTO searchable AS s (id, n, made_ms, changed_ms, active, autoexpire, type_id, severity, category_id, source, start_ms, end_ms, last_update_ms, areas,
-			west, south, east, north, bounds, bounds2, life, written)
+			west, south, east, north, bounds, bounds2, life, written, name)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19::text::box, $20::text::box,
 			int8range($11::bigint, CASE WHEN $5::boolean THEN NULL ELSE greatest($11::bigint, $12::bigint) END, '[]'),
-			int8range($3::bigint, CASE WHEN $5::boolean THEN NULL ELSE greatest($3::bigint, $4::bigint) END, '[]'))
+			int8range($3::bigint, CASE WHEN $5::boolean THEN NULL ELSE greatest($3::bigint, $4::bigint) END, '[]'), $21)
 		ON CONFLICT (id) DO UPDATE SET n = excluded.n, made_ms = least(s.made_ms, excluded.made_ms), changed_ms = excluded.changed_ms, active = excluded.active,
 			autoexpire = excluded.autoexpire, type_id = excluded.type_id, severity = excluded.severity, category_id = excluded.category_id,
 			source = excluded.source, start_ms = excluded.start_ms, end_ms = excluded.end_ms, last_update_ms = excluded.last_update_ms,
 			areas = excluded.areas, west = excluded.west, south = excluded.south, east = excluded.east, north = excluded.north,
-			bounds = excluded.bounds, bounds2 = excluded.bounds2, life = excluded.life,
+			bounds = excluded.bounds, bounds2 = excluded.bounds2, life = excluded.life, name = excluded.name,
 			written = int8range(least(s.made_ms, excluded.made_ms), CASE WHEN $5::boolean THEN NULL ELSE greatest(s.made_ms, excluded.made_ms, excluded.changed_ms) END, '[]')`,
 		h.ID, h.Version, int64(made), int64(changed), active, h.AutoExpire, string(h.Type), int64(h.Severity), string(h.Category), sourceText(h), int64(h.Start), int64(h.End),
-		int64(h.LastUpdate), hasShapes(h), box.West, box.South, box.East, box.North, boxText(parts[0]), second)
+		int64(h.LastUpdate), hasShapes(h), box.West, box.South, box.East, box.North, boxText(parts[0]), second, query.FoldedName(h.Name))
 	return err
 }
 

@@ -62,6 +62,8 @@ type Question struct {
 	// WhereLater means that the caller checks the filter's Where on each row, because rows do not
 	// decide it (see Tells).
 	WhereLater bool
+	// Named means that the rows know the names of all hazards.
+	Named bool
 	// WithBodies means that rows are read with their states, from the table c.
 	WithBodies bool
 	// having are the types of hazards with a measurement that matches the filter, if known.

@@ -28,11 +28,11 @@ type sqliteIndexer struct{}
 const (
 	sqliteAgain = `UPDATE searchable SET n = $1, changed_ms = $2, last_update_ms = $3 WHERE id = $4 AND made_ms <= $2`
 	sqliteSave  = `INSERT INTO searchable (id, n, made_ms, changed_ms, active, autoexpire, type_id, severity, category_id, source, start_ms, end_ms, last_update_ms, areas,
-			west, south, east, north) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+			west, south, east, north, name) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
 		ON CONFLICT (id) DO UPDATE SET n = excluded.n, made_ms = min(made_ms, excluded.made_ms), changed_ms = excluded.changed_ms, active = excluded.active,
 			autoexpire = excluded.autoexpire, type_id = excluded.type_id, severity = excluded.severity, category_id = excluded.category_id,
 			source = excluded.source, start_ms = excluded.start_ms, end_ms = excluded.end_ms, last_update_ms = excluded.last_update_ms,
-			areas = excluded.areas, west = excluded.west, south = excluded.south, east = excluded.east, north = excluded.north
+			areas = excluded.areas, west = excluded.west, south = excluded.south, east = excluded.east, north = excluded.north, name = excluded.name
 		RETURNING made_ms`
 	sqliteBox = `INSERT OR REPLACE INTO hazard_boxes (rid, west, east, south, north, since, until, kind, kind_too, updated, updated_too)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`
@@ -60,7 +60,7 @@ func (ix sqliteIndexer) whole(w *Writing, h, before *hazard.Hazard, box geo.Box,
 	active := h.Status == hazard.Active
 	var first int64
 	err := w.tx.QueryRowContext(w.ctx, sqliteSave, h.ID, h.Version, int64(made), int64(changed), active, h.AutoExpire, string(h.Type), int64(h.Severity),
-		string(h.Category), sourceText(h), int64(h.Start), int64(h.End), int64(h.LastUpdate), hasShapes(h), box.West, box.South, box.East, box.North).Scan(&first)
+		string(h.Category), sourceText(h), int64(h.Start), int64(h.End), int64(h.LastUpdate), hasShapes(h), box.West, box.South, box.East, box.North, query.FoldedName(h.Name)).Scan(&first)
 	if err != nil {
 		return err
 	}

@@ -117,7 +117,7 @@ func (f *Question) mayMatch(c *query.Cond) condition {
 		return conditionOf("TRUE")
 	}
 	if !decides(c) {
-		return conditionOf("TRUE")
+		return f.mayBeNamed(c)
 	}
 	switch c.Kind {
 	case query.CondConst:
@@ -150,6 +150,20 @@ func (f *Question) mayMatch(c *query.Cond) condition {
 		return compared(momentColumns[c.Field.Name], c.By, int64(c.At))
 	}
 	return conditionOf(momentColumns[c.Field.Name] + " " + string(c.By) + " " + momentColumns[c.Other.Name])
+}
+
+// mayBeNamed returns a condition for all rows with a name for which c may hold: names have no case
+// there.
+func (f *Question) mayBeNamed(c *query.Cond) (may condition) {
+	switch {
+	case !f.Named || c.Not || c.Field == nil || c.Field.Name != "hazard_Name":
+	case c.Kind == query.CondTexts:
+		among(&may, "s.name", c.Texts, func(t string) any { return query.FoldedName(t) })
+		return may
+	case c.Kind == query.CondPattern:
+		return conditionOf(`s.name LIKE ? ESCAPE '\'`, query.FoldedPattern(c.Texts[0]))
+	}
+	return truth(true)
 }
 
 func truth(v bool) condition {

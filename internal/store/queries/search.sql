@@ -1,6 +1,10 @@
 -- name: Searchable :exec
--- Only where no change is left out: who opens the store next makes up for those that are. Programs before schema 24 know searchable alone.
-UPDATE counters SET value = sqlc.arg(last) WHERE name IN ('searchable', 'found') AND value = sqlc.arg(before);
+-- Only where no change is left out: who opens the store next makes up for those that are. Programs before schema 24 know searchable alone, and
+-- those before schema 36 do not know named.
+UPDATE counters SET value = sqlc.arg(last) WHERE name IN ('searchable', 'found', 'named') AND value = sqlc.arg(before);
+
+-- name: Named :exec
+UPDATE counters SET value = sqlc.arg(last) WHERE name = 'named' AND value = sqlc.arg(before);
 
 -- name: ChangedHazards :many
 -- The hazards that some of the changes numbered above one, up to another, altered.

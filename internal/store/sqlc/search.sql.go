@@ -255,6 +255,20 @@ func (q *Queries) MomentsOfHazard(ctx context.Context, hazardID int64) (MomentsO
 	return i, err
 }
 
+const named = `-- name: Named :exec
+UPDATE counters SET value = $1 WHERE name = 'named' AND value = $2
+`
+
+type NamedParams struct {
+	Last   int64
+	Before int64
+}
+
+func (q *Queries) Named(ctx context.Context, arg NamedParams) error {
+	_, err := q.db.ExecContext(ctx, named, arg.Last, arg.Before)
+	return err
+}
+
 const productAsOf = `-- name: ProductAsOf :one
 SELECT n, body FROM changes WHERE product_id = $1 AND product_id > 0 AND at_ms <= $2 ORDER BY n DESC LIMIT 1
 `
@@ -328,7 +342,7 @@ func (q *Queries) ProductsOfHazardAsOf(ctx context.Context, arg ProductsOfHazard
 }
 
 const searchable = `-- name: Searchable :exec
-UPDATE counters SET value = $1 WHERE name IN ('searchable', 'found') AND value = $2
+UPDATE counters SET value = $1 WHERE name IN ('searchable', 'found', 'named') AND value = $2
 `
 
 type SearchableParams struct {
@@ -336,7 +350,8 @@ type SearchableParams struct {
 	Before int64
 }
 
-// Only where no change is left out: who opens the store next makes up for those that are. Programs before schema 24 know searchable alone.
+// Only where no change is left out: who opens the store next makes up for those that are. Programs before schema 24 know searchable alone, and
+// those before schema 36 do not know named.
 func (q *Queries) Searchable(ctx context.Context, arg SearchableParams) error {
 	_, err := q.db.ExecContext(ctx, searchable, arg.Last, arg.Before)
 	return err

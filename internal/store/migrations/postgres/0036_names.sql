@@ -1,0 +1,1 @@
+ALTER TABLE searchable ADD COLUMN name TEXT COLLATE "C";
