@@ -80,7 +80,7 @@ var textColumns = map[string]map[string]Holding{
 	"pictures": {"source": other("the name of a source"), "address": text("removed within a minute of its product's redaction"), "digest": other("a hash"), "media_type": other("a media type"),
 		"error": other("what went wrong with fetching")},
 
-	"searchable":    {"type_id": other("fixed words"), "category_id": other("fixed words"), "source": other("the name of a source"),
+	"searchable": {"type_id": other("fixed words"), "category_id": other("fixed words"), "source": other("the name of a source"),
 		"name": text("written again with the present state")},
 	"hazard_values": {"quantity": other("fixed words"), "type_id": other("fixed words")},
 	// "words" in PostgreSQL; in SQLite the columns and the two hidden ones of a full-text table

@@ -66,6 +66,9 @@ type Question struct {
 	Named bool
 	// WithBodies means that rows are read with their states, from the table c.
 	WithBodies bool
+	// withWords are the IDs of the hazards with the words of the filter, sorted; nil if they were not
+	// listed.
+	withWords []int64
 	// having are the types of hazards with a measurement that matches the filter, if known.
 	having []hazard.Type
 	// Coming are the hazards of the next rows, in order. When the body of one is read, those of the

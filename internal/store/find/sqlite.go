@@ -155,6 +155,8 @@ type access struct {
 	// quick selects 1 for some of them, if that is faster than the first row of some. It is empty
 	// if not.
 	quick condition
+	// words means that it selects the rows of hazards with the words of the filter, by number.
+	words bool
 	// types means that the path uses the types only, which another path may use too. tree means
 	// that it uses the tree of boxes.
 	types, tree bool
@@ -240,7 +242,8 @@ func (f sqliteFinder) accesses() []access {
 	}
 	if q.Text != nil {
 		add("(SELECT rowid AS id FROM hazard_words WHERE hazard_words MATCH ?) c CROSS JOIN searchable s ON s.id = c.id",
-			"SELECT 1 FROM hazard_words WHERE hazard_words MATCH ?", wordsQuery(q.Text))
+			"SELECT rowid FROM hazard_words WHERE hazard_words MATCH ?", wordsQuery(q.Text))
+		all[len(all)-1].words = true
 		// FTS5 merges the rows of all words that begin so before it gives the first. Those of the word itself it gives one by one.
 		whole := slices.Clone(q.Text)
 		for i := range whole {
@@ -386,7 +389,7 @@ func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 		if all[i].types && way != nil && f.boxesKnowTypes() {
 			continue // the boxes were counted, and are fewer
 		}
-		n, err := f.size(ctx, &all[i], limit)
+		n, err := f.size(ctx, &all[i], limit, total)
 		if err != nil {
 			return nil, err
 		}
@@ -409,12 +412,15 @@ func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 
 // size returns the number of rows of an access path, up to maxRows plus one. The tree is read up
 // to limit rows; more count as maxRows plus one. Its rows are kept in way, because reading them
-// again would be expensive.
-func (f sqliteFinder) size(ctx context.Context, way *access, limit int) (n float64, err error) {
+// again would be expensive. total is the number of all hazards.
+func (f sqliteFinder) size(ctx context.Context, way *access, limit int, total float64) (n float64, err error) {
 	if !way.tree {
 		for _, c := range []condition{way.quick, way.some} {
 			if c.text == "" || n > maxRows {
 				continue
+			}
+			if way.words && c.text == way.some.text {
+				return f.listWords(ctx, way, total)
 			}
 			query := fmt.Sprintf("SELECT count(*) FROM (%s LIMIT %d)", c.text, maxRows+1)
 			if err := f.Tx.QueryRowContext(ctx, query, c.args...).Scan(&n); err != nil {
@@ -458,6 +464,35 @@ func (f sqliteFinder) size(ctx context.Context, way *access, limit int) (n float
 	return float64(len(all)), nil
 }
 
+// listWords is size of an access path along words. It keeps the list, so that neither an access path
+// nor the order asks for the words again. If there are many, that is cheaper than the states along
+// the order only if these are more: how many there are of both is estimated from the first.
+func (f sqliteFinder) listWords(ctx context.Context, way *access, total float64) (n float64, err error) {
+	const stateCost = 24 // a state along the order costs that much more than the next of a list
+	rows, err := f.Tx.QueryContext(ctx, way.some.text, way.some.args...)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	ids := []int64{}
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return 0, err
+		}
+		if ids = append(ids, id); len(ids) == maxRows {
+			if all := maxRows * total / float64(id); f.Limit == 0 || all*all > stateCost*float64(f.Limit)*total {
+				return maxRows + 1, nil
+			}
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return 0, err
+	}
+	f.withWords, way.from = ids, rowsOf(ids)
+	return float64(len(ids)), nil
+}
+
 // placed reports whether the tree knows the position of the hazard in the standard order. Programs
 // before schema 31 wrote zeros instead of the last update.
 func (c candidate) placed() bool {
@@ -488,9 +523,18 @@ func (f sqliteFinder) Each(ctx context.Context, after *query.Key, found func(Row
 	if way == nil {
 		among(&f.where, "s.type_id", f.having, func(t hazard.Type) any { return string(t) })
 	}
-	f.TextLater = way == nil || !f.TellsText()
+	if f.withWords != nil {
+		all := found
+		found = func(r Row) (bool, error) {
+			if _, has := slices.BinarySearch(f.withWords, r.ID); !has {
+				return true, nil
+			}
+			return all(r)
+		}
+	}
+	f.TextLater = way == nil && f.withWords == nil || !f.TellsText()
 	f.WithBodies = f.WhereLater || f.TextLater && f.Filter.Text != nil // one statement for each would take most of the time
-	f.conditions(way != nil)
+	f.conditions(way != nil && f.withWords == nil)
 	f.leaveOutDue()
 	if f.Sort.ByValue() {
 		return f.byValue(ctx, way, after, found)
