@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // By itself SQLite moves its write-ahead log into the file within the commit that makes the log long:
@@ -30,10 +31,18 @@ func (s *core) noteCommit() {
 	}
 }
 
+// lookAtLog is how long keepLogShort does not look at the log again: it would share the processor with each commit.
+const lookAtLog = 50 * time.Millisecond
+
 // keepLogShort moves the log until ctx ends. What it cannot move stays in the log, which is as safe.
 func (s *core) keepLogShort(ctx context.Context) {
 	for {
 		_ = s.shortenLog(ctx) // the next commit tries again
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(lookAtLog):
+		}
 		select {
 		case <-ctx.Done():
 			return
