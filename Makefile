@@ -54,7 +54,7 @@ test: build ## Run the tests that a change needs (5 minutes on two idle processo
 	@.ci/needs
 
 test-all: export HAZARDD_TESTS := all
-test-all: build .ci/lighthouse/node_modules/.package-lock.json clients/others/arcgis/node_modules/.package-lock.json clients/others/inspector/node_modules/.package-lock.json clients/others/nodered/node_modules/.package-lock.json race ## Run all tests, before a release: kills, clusters, all recordings, long histories, transfers, every width, PostgreSQL, generators, Lighthouse
+test-all: build .ci/lighthouse/node_modules/.package-lock.json clients/others/arcgis/node_modules/.package-lock.json clients/others/duckdb/node_modules/.package-lock.json clients/others/inspector/node_modules/.package-lock.json clients/others/nodered/node_modules/.package-lock.json race ## Run all tests, before a release: kills, clusters, all recordings, long histories, transfers, every width, PostgreSQL, generators, Lighthouse
 	npm --prefix web test
 	npm --prefix web run e2e
 	go test -p 3 -timeout 60m ./...
@@ -78,6 +78,10 @@ test-postgres: ## Run the tests of the store, of editing, and of everybody's las
 
 clients/others/arcgis/node_modules/.package-lock.json: clients/others/arcgis/package.json clients/others/arcgis/package-lock.json
 	npm --prefix clients/others/arcgis ci --ignore-scripts
+	@touch $@
+
+clients/others/duckdb/node_modules/.package-lock.json: clients/others/duckdb/package.json clients/others/duckdb/package-lock.json
+	npm --prefix clients/others/duckdb ci --ignore-scripts
 	@touch $@
 
 clients/others/inspector/node_modules/.package-lock.json: clients/others/inspector/package.json clients/others/inspector/package-lock.json

@@ -84,8 +84,9 @@ func TestLinksOfTheDocumentationLeadSomewhere(t *testing.T) {
 	}
 }
 
-// A promise whose test was renamed or removed is no longer checked.
-func TestTheDocumentationNamesTestsThatThereAre(t *testing.T) {
+// testsThere are the names of all tests.
+func testsThere(t *testing.T) map[string]bool {
+	t.Helper()
 	there := map[string]bool{}
 	root := os.DirFS(nginx.Root(t))
 	function := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark|Example)\w+)\(`)
@@ -107,6 +108,12 @@ func TestTheDocumentationNamesTestsThatThereAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return there
+}
+
+// A promise whose test was renamed or removed is no longer checked.
+func TestTheDocumentationNamesTestsThatThereAre(t *testing.T) {
+	there := testsThere(t)
 	named := 0
 	for _, file := range documents(t) {
 		for _, m := range regexp.MustCompile("`((?:Test|Fuzz|Benchmark|Example)[A-Z]\\w*)`").FindAllStringSubmatch(read(t, file), -1) {
@@ -125,14 +132,26 @@ func TestTheDocumentationNamesTestsThatThereAre(t *testing.T) {
 // names, or pinned in these files.
 func TestTheProgramsAreThoseThatTheTestsInstall(t *testing.T) {
 	var pinned strings.Builder
-	for _, file := range []string{"go.mod", "web/package.json", "clients/others/package.json", "clients/others/arcgis/package.json", "clients/others/inspector/package.json", "clients/others/nodered/package.json", ".ci/description/package.json", ".ci/description/go.mod", ".ci/generated/go.mod"} {
+	for _, file := range []string{"go.mod", "web/package.json", "clients/others/package.json", "clients/others/arcgis/package.json", "clients/others/duckdb/package.json", "clients/others/inspector/package.json", "clients/others/nodered/package.json", ".ci/description/package.json", ".ci/description/go.mod", ".ci/generated/go.mod"} {
 		pinned.WriteString(read(t, file))
 	}
 	needs := read(t, ".ci/needs")
 	debian := regexp.MustCompile(`^([^(]+) \(Debian 12: ([^)]+)\)$`)
-	rows := regexp.MustCompile("(?m)^\\| ([^|]+) \\| ([^|]+) \\| [^|]+ \\| [^|]+ \\| `(?:Test|\\.ci/)[^|]+ \\|$").FindAllStringSubmatch(read(t, "docs/decisions/programs.md"), -1)
-	packages := 0
-	for _, row := range rows {
+	_, table, _ := strings.Cut(read(t, "docs/decisions/programs.md"), "| program | version | what it asks | what comes | test |\n|---|---|---|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	there, rows, packages := testsThere(t), strings.Split(table, "\n"), 0
+	for _, line := range rows {
+		row := regexp.MustCompile("^\\| ([^|]+) \\| ([^|]+) \\| [^|]+ \\| [^|]+ \\| ((?:`[^`]+`(?:, )?)+) \\|$").FindStringSubmatch(line)
+		if row == nil {
+			t.Errorf("no row of five cells, the last of tests: %s", line)
+			continue
+		}
+		for name := range strings.SplitSeq(row[3], ", ") {
+			name = strings.Trim(name, "`")
+			if _, err := os.Stat(filepath.Join(nginx.Root(t), name)); !there[name] && (err != nil || !strings.HasPrefix(name, ".ci/")) {
+				t.Errorf("%s: there is no test %s", row[1], name)
+			}
+		}
 		m := debian.FindStringSubmatch(row[2])
 		if m == nil && !regexp.MustCompile(`["v]`+regexp.QuoteMeta(row[2])+`\b`).MatchString(pinned.String()) {
 			t.Errorf("%s %s is pinned nowhere", row[1], row[2])
