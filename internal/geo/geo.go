@@ -55,6 +55,11 @@ func comparePositions(a, b position) int {
 	return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(a.y, b.y))
 }
 
+// rank is p as one number, in the order of comparePositions.
+func (p position) rank() uint64 {
+	return uint64(uint32(p.x)^1<<31)<<32 | uint64(uint32(p.y)^1<<31)
+}
+
 // ring is a closed line; its first position is not repeated at the end.
 type ring []position
 

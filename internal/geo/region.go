@@ -62,7 +62,10 @@ func newSide(a, b position, weight int32) side {
 // weight is then 0. It reorders sides.
 func net(sides []side) []side {
 	slices.SortFunc(sides, func(s, t side) int {
-		return cmp.Or(comparePositions(s.a, t.a), comparePositions(s.b, t.b))
+		if s.a != t.a {
+			return cmp.Compare(s.a.rank(), t.a.rank())
+		}
+		return cmp.Compare(s.b.rank(), t.b.rank())
 	})
 	out := sides[:0]
 	for _, s := range sides {
@@ -248,22 +251,24 @@ func newMesh(w *work, sides []side) (*mesh, error) {
 		sides: sides, around: make([]int, n), place: make([]int, n),
 		first: make([]int, n), last: make([]int, n), left: make([]int32, n),
 	}
-	for h := range m.around {
-		m.around[h] = h
+	type half struct {
+		start uint64 // rank
+		h     int
 	}
-	slices.SortFunc(m.around, func(g, h int) int {
-		return cmp.Or(comparePositions(m.start(g), m.start(h)), compareAngles(m.start(g), m.end(g), m.end(h)))
-	})
-	for i, h := range m.around {
-		m.place[h] = i
+	halves := make([]half, n)
+	for h := range halves {
+		halves[h] = half{m.start(h).rank(), h}
 	}
+	slices.SortFunc(halves, func(g, h half) int { return cmp.Compare(g.start, h.start) })
 	for i := 0; i < n; {
 		j := i
-		for j < n && m.start(m.around[j]) == m.start(m.around[i]) {
-			j++
+		for ; j < n && halves[j].start == halves[i].start; j++ {
+			m.around[j] = halves[j].h
 		}
-		for _, h := range m.around[i:j] {
-			m.first[h], m.last[h] = i, j
+		group := m.around[i:j]
+		slices.SortFunc(group, func(g, h int) int { return compareAngles(m.start(g), m.end(g), m.end(h)) })
+		for k, h := range group {
+			m.place[h], m.first[h], m.last[h] = i+k, i, j
 		}
 		i = j
 	}
