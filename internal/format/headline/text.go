@@ -2,6 +2,7 @@ package headline
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -123,21 +124,28 @@ func (m *maker) measured(q hazard.Quantity) (float64, bool) {
 // instructionLength is the greatest length of a shortened instruction, in characters.
 const instructionLength = 140
 
-// leftOut begins or marks sentences of instructions that say nothing of what to do (rule 18).
-var leftOut = regexp.MustCompile(`(?i)https?:|www\.|thank|please report|report (?:observed|severe|your)|\d{3}[- ]\d{3}[- ]\d{4}|turn around,? don'?t drown|ready,? set,? go|most flood deaths|for more information|monitor .*radio|@|this is an? [a-z ,-]*life.threatening situation[.!]|\ba [a-z -]+ (?:warning|watch|advisory) means`)
+// leftOut begins or marks sentences of instructions that say nothing of what to do (rule 18): links,
+// thanks, what a warning means, what the weather does.
+var leftOut = regexp.MustCompile(`(?i)https?:|www\.|thank|please report|report (?:observed|severe|your)|\d{3}[- ]\d{3}[- ]\d{4}|most flood deaths|for more information|monitor .*radio|@|this is an? [a-z ,-]*life.threatening situation[.!]|please advise|\ban? [a-z -]+ (?:warning|watch|advisory)[a-z ]* (?:means|is issued)` +
+	`|^(?:(?:heavy|locally|lake effect|high|strong|gusty|these|the|dangerous|large|damaging|even) )*(?:rain(?:fall)?|snow|surf|winds?|waves|hydration|\d+ inches of [a-z -]*water)(?: this strong)? (?:will|can|could|may|is|are)\b` +
+	`|^(?:a combination of|operating a|these conditions|sustained wind|severe debris|in hilly terrain there|flooding is|rip currents are|any fires|there (?:is|are) a|the next statement|this (?:warning|will|does))\b`)
+
+// rhyme marks sentences that count only where nothing else says what to do.
+var rhyme = regexp.MustCompile(`(?i)turn around,? don'?t drown|ready,? set,? go`)
 
 // Shortened returns an instruction in at most two sentences and 140 characters, by leaving out. One
 // sentence too long for that stays whole.
 func Shortened(instruction string) string {
 	text := oneLine(Unwrapped(instruction))
-	if utf8.RuneCountInString(text) <= instructionLength && !leftOut.MatchString(text) {
+	if utf8.RuneCountInString(text) <= instructionLength && !leftOut.MatchString(text) && !rhyme.MatchString(text) {
 		return stop(text)
 	}
+	sentences := slices.DeleteFunc(Sentences(text), leftOut.MatchString)
+	if others := slices.DeleteFunc(slices.Clone(sentences), rhyme.MatchString); len(others) > 0 {
+		sentences = others
+	}
 	var kept []string
-	for _, s := range Sentences(text) {
-		if leftOut.MatchString(s) {
-			continue
-		}
+	for _, s := range sentences {
 		if len(kept) == 2 || len(kept) > 0 && utf8.RuneCountInString(strings.Join(kept, " ")+" "+s) > instructionLength {
 			break
 		}
