@@ -72,6 +72,7 @@ func openPostgres(ctx context.Context, name string, dial pgconn.DialFunc) (p *po
 	for setting, value := range map[string]string{
 		"application_name":                    "hazardd",
 		"idle_in_transaction_session_timeout": strconv.FormatInt(idleWriter.Milliseconds(), 10),
+		"max_parallel_workers_per_gather":     "0", // to start them costs more than a search
 		"lock_timeout":                        strconv.FormatInt(lockTime.Milliseconds(), 10),
 		"tcp_keepalives_idle":                 "5",
 		"tcp_keepalives_interval":             "2",

@@ -13,8 +13,34 @@ import (
 // for which it may hold. The standard order is read type by type, and a type that never has a
 // quantity would be read to its end for nothing.
 
+// measuredTypes lists the types of hazards with a measurement that matches the filter; nil if it
+// has no such condition. Without them, reading in the standard order would visit all hazards of
+// types that never have it.
+func (f *Question) measuredTypes(ctx context.Context) (types []hazard.Type, err error) {
+	none := []hazard.Type{""} // which no hazard has
+	if len(f.Filter.Measures) > 0 {
+		var values []condition
+		for _, m := range f.Filter.Measures {
+			values = append(values, measured(m, ""))
+		}
+		if types, err = f.typesWith(ctx, values...); err != nil {
+			return nil, err
+		}
+		types = append(none, types...)
+		f.having = types
+	}
+	if f.Filter.Where == nil {
+		return types, nil
+	}
+	of, ok, err := f.typesFor(ctx, f.Filter.Where.Root)
+	if err != nil || !ok {
+		return types, err
+	}
+	return append(none, of...), nil
+}
+
 // typesFor lists the types of hazards for which c may hold. ok is false if c does not say.
-func (f sqliteFinder) typesFor(ctx context.Context, c *query.Cond) (types []hazard.Type, ok bool, err error) {
+func (f *Question) typesFor(ctx context.Context, c *query.Cond) (types []hazard.Type, ok bool, err error) {
 	switch {
 	case c.Kind == query.CondAll || c.Kind == query.CondAny:
 		return f.typesForKids(ctx, c)
@@ -32,7 +58,7 @@ func (f sqliteFinder) typesFor(ctx context.Context, c *query.Cond) (types []haza
 	return types, true, err
 }
 
-func (f sqliteFinder) typesForKids(ctx context.Context, c *query.Cond) (types []hazard.Type, ok bool, err error) {
+func (f *Question) typesForKids(ctx context.Context, c *query.Cond) (types []hazard.Type, ok bool, err error) {
 	for _, k := range c.Kids {
 		one, known, err := f.typesFor(ctx, k)
 		switch {
@@ -53,22 +79,29 @@ func (f sqliteFinder) typesForKids(ctx context.Context, c *query.Cond) (types []
 }
 
 // typesWith lists the types of hazards of which one has all these values.
-func (f sqliteFinder) typesWith(ctx context.Context, values ...condition) (types []hazard.Type, err error) {
-	for _, t := range f.types() {
-		var where condition
-		for _, v := range values {
-			where.add("EXISTS (SELECT 1 FROM hazard_values INDEXED BY hazard_values_by_type WHERE type_id = ? AND "+v.text+")",
-				slices.Concat([]any{string(t)}, v.args)...)
-		}
-		var is bool
-		if err := f.Tx.QueryRowContext(ctx, "SELECT "+where.text, where.args...).Scan(&is); err != nil {
+func (f *Question) typesWith(ctx context.Context, values ...condition) (types []hazard.Type, err error) {
+	all := f.types()
+	ask := conditionOf("SELECT t.column1 FROM (VALUES (?)" + strings.Repeat(", (?)", len(all)-1) + ") AS t")
+	for _, t := range all {
+		ask.args = append(ask.args, string(t))
+	}
+	for i, v := range values {
+		ask.text += []string{" WHERE ", " AND "}[min(i, 1)] + "EXISTS (SELECT 1 FROM " + f.byType + " WHERE type_id = t.column1 AND " + v.text + ")"
+		ask.args = append(ask.args, v.args...)
+	}
+	rows, err := f.Tx.QueryContext(ctx, f.numbered(ask.text), ask.args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var t hazard.Type
+		if err := rows.Scan(&t); err != nil {
 			return nil, err
 		}
-		if is {
-			types = append(types, t)
-		}
+		types = append(types, t)
 	}
-	return types, nil
+	return types, rows.Err()
 }
 
 // valueCondition returns the condition for the rows of hazard_values of hazards for which c holds.

@@ -75,7 +75,10 @@ func (postgresIndexer) text(w *Writing, id int64, name, description []string) er
 type postgresFinder struct{ *Question }
 
 // Finder implements Tables.
-func (Postgres) Finder(f *Question) Finder { return postgresFinder{f} }
+func (Postgres) Finder(f *Question) Finder {
+	f.byType, f.numbered = "hazard_values", numbered
+	return postgresFinder{f}
+}
 
 // TellsText implements Finder. A text vector has the words, but neither their order nor in which
 // text they are.
@@ -84,7 +87,6 @@ func (f postgresFinder) TellsText() bool { return f.Filter.TextIsWords() }
 // conditions adds the conditions of the filter.
 func (f postgresFinder) conditions() {
 	f.filtered()
-	f.leaveOutDue()
 	q := f.Filter
 	if q.ByNumber() {
 		f.where.add("s.id = ANY(?)", q.Hazards)
@@ -143,11 +145,21 @@ const (
 // Each reads rows in parts, and each part completely before found sees its first row, because found
 // may query on the same connection.
 func (f postgresFinder) Each(ctx context.Context, after *query.Key, found func(Row) (bool, error)) error {
+	var err error
+	if f.having, err = f.measuredTypes(ctx); err != nil {
+		return err
+	}
+	types := f.having
+	if len(types) > 1 { // without the one that no hazard has: of a single type there is an index in order
+		types = types[1:]
+	}
+	among(&f.where, "s.type_id", types, func(t hazard.Type) any { return string(t) }) // PostgreSQL does not know that they have other severities
 	f.conditions()
+	f.leaveOutDue()
 	if f.Sort.ByValue() {
 		return f.byValue(ctx, after, found)
 	}
-	_, err := f.parts(ctx, "", "searchable s", after, func(after *query.Key) (condition, string) {
+	_, err = f.parts(ctx, "", "searchable s", after, func(after *query.Key) (condition, string) {
 		if after == nil {
 			return condition{}, f.order()
 		}
@@ -218,9 +230,24 @@ func (f postgresFinder) parts(ctx context.Context, value, from string, after *qu
 	}
 }
 
+// Count implements Finder as that of SQLite does.
 func (f postgresFinder) Count(ctx context.Context) (n int64, err error) {
 	f.conditions()
-	return n, f.Tx.QueryRowContext(ctx, numbered("SELECT count(*) FROM searchable s WHERE "+f.where.text), f.where.args...).Scan(&n)
+	from, where := "searchable s", f.where
+	if f.onlyMeasured() {
+		from, where = "hazard_values", measured(f.Filter.Measures[0], "")
+		among(&where, "type_id", f.Filter.Types, func(t hazard.Type) any { return string(t) })
+	}
+	query, args := "SELECT (SELECT count(*) FROM "+from, slices.Clone(where.args)
+	if where.text != "" {
+		query += " WHERE " + where.text
+	}
+	query += ")"
+	if f.due != nil {
+		f.where.add(due, int64(*f.due))
+		query, args = query+" - (SELECT count(*) FROM searchable s WHERE "+f.where.text+")", append(args, f.where.args...)
+	}
+	return n, f.Tx.QueryRowContext(ctx, numbered(query), args...).Scan(&n)
 }
 
 func (f postgresFinder) WrittenAround(ctx context.Context, at hazard.Instant) ([]int64, error) {

@@ -69,6 +69,10 @@ type Question struct {
 	// withWords are the IDs of the hazards with the words of the filter, sorted; nil if they were not
 	// listed.
 	withWords []int64
+	// byType is the table hazard_values along its index by type, and numbered gives a statement the
+	// parameters of its database.
+	byType   string
+	numbered func(query string) string
 	// having are the types of hazards with a measurement that matches the filter, if known.
 	having []hazard.Type
 	// Coming are the hazards of the next rows, in order. When the body of one is read, those of the
@@ -245,6 +249,16 @@ func (f *Question) types() []hazard.Type {
 		all = append(all, t.ID)
 	}
 	return all
+}
+
+// onlyMeasured reports whether the filter has one range of values and, at most, types.
+func (f *Question) onlyMeasured() bool {
+	if len(f.Filter.Measures) != 1 {
+		return false
+	}
+	only := Question{Filter: &query.Filter{Types: f.Filter.Types, Measures: f.Filter.Measures}}
+	only.filtered()
+	return only.where.text == f.where.text
 }
 
 // columns returns the columns of a row, and the value by which rows are sorted.

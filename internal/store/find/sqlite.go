@@ -184,7 +184,10 @@ var ordered = map[query.Order]string{query.BySeverity: "searchable_by_type", que
 type sqliteFinder struct{ *Question }
 
 // Finder implements Tables.
-func (SQLite) Finder(f *Question) Finder { return sqliteFinder{f} }
+func (SQLite) Finder(f *Question) Finder {
+	f.byType, f.numbered = "hazard_values INDEXED BY hazard_values_by_type", func(query string) string { return query }
+	return sqliteFinder{f}
+}
 
 // TellsText implements Finder. The table has the words, but not their order.
 func (f sqliteFinder) TellsText() bool { return f.Filter.TextIsWords() }
@@ -702,32 +705,6 @@ func before(k query.Key, c candidate) bool {
 	return k.Severity > c.severity || k.Severity == c.severity && fives(k.Moment) > c.to
 }
 
-// measuredTypes lists the types of hazards with a measurement that matches the filter; nil if it
-// has no such condition. Without them, reading in the standard order would visit all hazards of
-// types that never have it.
-func (f sqliteFinder) measuredTypes(ctx context.Context) (types []hazard.Type, err error) {
-	none := []hazard.Type{""} // which no hazard has
-	if len(f.Filter.Measures) > 0 {
-		var values []condition
-		for _, m := range f.Filter.Measures {
-			values = append(values, measured(m, ""))
-		}
-		if types, err = f.typesWith(ctx, values...); err != nil {
-			return nil, err
-		}
-		types = append(none, types...)
-		f.having = types
-	}
-	if f.Filter.Where == nil {
-		return types, nil
-	}
-	of, ok, err := f.typesFor(ctx, f.Filter.Where.Root)
-	if err != nil || !ok {
-		return types, err
-	}
-	return append(none, of...), nil
-}
-
 // yield yields rows, and reports whether more are wanted.
 func (f sqliteFinder) yield(ctx context.Context, from, where condition, order string, yield func(Row, error) bool) bool {
 	more, err := f.rows(ctx, from, where, order, func(r Row) (bool, error) { return yield(r, nil), nil })
@@ -843,16 +820,6 @@ func (f sqliteFinder) Count(ctx context.Context) (n int64, err error) {
 		query, args = query+" - (SELECT count(*) FROM searchable s INDEXED BY searchable_active WHERE "+f.where.text+")", slices.Concat(args, f.where.args)
 	}
 	return n, f.Tx.QueryRowContext(ctx, query, args...).Scan(&n)
-}
-
-// onlyMeasured reports whether the filter has one range of values and, at most, types.
-func (f sqliteFinder) onlyMeasured() bool {
-	if len(f.Filter.Measures) != 1 {
-		return false
-	}
-	only := Question{Filter: &query.Filter{Types: f.Filter.Types, Measures: f.Filter.Measures}}
-	only.filtered()
-	return only.where.text == f.where.text
 }
 
 // measuredWay returns the access path along the first range of values, or nil if it is so wide that

@@ -1,0 +1,1 @@
+CREATE INDEX hazard_values_by_type ON hazard_values (quantity, type_id, value);
