@@ -9167,7 +9167,7 @@ export interface components {
          * @example <https://hazards.example.org/changes?after=4811&limit=100>; rel="next"
          */
         readonly Link: string;
-        /** @description Where this page, the page for people, the collection and the next page are (RFC 8288). */
+        /** @description Where this page, the page for people, the collection, its queryables and the next page are (RFC 8288). */
         readonly Links: string;
         /**
          * @description What took the place of a hazard that has ended (`rel="successor-version"`, RFC 5829).

@@ -169,12 +169,15 @@ func (s *Set) Collection(base, form string) Collection {
 	out.Links = append(selves(address, form, "This document"), link(address+"/items", "items", GeoJSON, out.Title), link(address+"/items?f=html", "items", HTML, out.Title+", as a page"),
 		link(address+"/schema", "describedby", Schema, "What its features are"),
 		link(address+"/schema", "describedBy", Schema, "What its features are, for programs that mind case"), // GDAL before 3.8
-		link(address+"/queryables", "http://www.opengis.net/def/rel/ogc/1.0/queryables", Schema, "What filters can use"),
+		link(address+"/queryables", relQueryables, Schema, "What filters can use"),
 		link(address+"/queryables", "queryables", Schema, "What filters can use, as a draft called it")) // GDAL before 3.7 knows no other
 	out.Extent.Spatial.BBox, out.Extent.Spatial.CRS = [][]float64{{-180, -90, 180, 90}}, crs.CRS84
 	out.Extent.Temporal.Interval, out.Extent.Temporal.TRS = [][]*string{{nil, nil}}, "http://www.opengis.net/def/uom/ISO-8601/0/Gregorian"
 	return out
 }
+
+// relQueryables is the relation of what can be filtered by (OGC 19-079r2, section 6.2).
+const relQueryables = "http://www.opengis.net/def/rel/ogc/1.0/queryables"
 
 // PageLinks returns the links of a page of features (section 7.15.7). values are the parameters of
 // the request. cursor is the start of the next page; empty for the last page.
@@ -186,7 +189,8 @@ func PageLinks(base, id string, values url.Values, cursor string) []format.Link 
 		return address + "?" + v.Encode()
 	}
 	links := []format.Link{link(with("f", "json"), "self", GeoJSON, "This page"), link(with("f", "html"), "alternate", HTML, "This page, for people"),
-		link(base+"/ogc/collections/"+id, "collection", JSON, "The collection")}
+		link(base+"/ogc/collections/"+id, "collection", JSON, "The collection"),
+		link(base+"/ogc/collections/"+id+"/queryables", relQueryables, Schema, "What filters can use")}
 	if cursor != "" {
 		links = append(links, link(with("cursor", cursor), "next", GeoJSON, "The next page"))
 	}

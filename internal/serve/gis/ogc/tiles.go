@@ -224,9 +224,9 @@ func tilePaths(get func(id, summary string, parameters []any, ok object) object)
 	tile["content"] = object{mvt: object{"schema": object{"type": "string", "format": "binary"}}}
 	set, style := ref("tileMatrixSetId"), object{"name": "styleId", "in": "path", "required": true, "schema": object{"type": "string", "enum": []string{DangerStyle}}}
 	return object{
-		"/tiles":                   get("dataset.vector.getTileSetsList", "The tilesets", nil, answer("The tilesets", JSON)),
-		"/tiles/{tileMatrixSetId}": get("dataset.vector.getTileSet", "The tileset of a grid", []any{set}, answer("The tileset", JSON)),
-		"/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}": get("dataset.vector.getTile", "A tile of the active hazards", []any{set, ref("tileMatrix"), ref("tileRow"), ref("tileCol")}, tile),
+		"/tiles":                   get("tiles.dataset.vector.getTileSetsList", "The tilesets", nil, answer("The tilesets", JSON)),
+		"/tiles/{tileMatrixSetId}": get("tiles.dataset.vector.getTileSet", "The tileset of a grid", []any{set}, answer("The tileset", JSON)),
+		"/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}": get("tiles.dataset.vector.getTile", "A tile of the active hazards", []any{set, ref("tileMatrix"), ref("tileRow"), ref("tileCol")}, tile),
 		"/styles":                           get("getStyles", "The styles of the tiles", nil, answer("The styles", JSON)),
 		"/styles/{styleId}":                 get("getStyle", "A style of the tiles, for MapLibre and QGIS", []any{style}, answer("The style", MapboxStyle)),
 		"/tileMatrixSets":                   get("getTileMatrixSetsList", "The grids of tiles", nil, answer("The grids", JSON)),
