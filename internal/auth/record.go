@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"strings"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -59,7 +60,9 @@ type AuditRecord struct {
 
 // Record returns the row as shown to people and programs.
 func (a Audit) Record() AuditRecord {
-	r := AuditRecord{ID: a.ID, Time: a.At.Time(), User: a.Actor, Client: a.Client, Action: a.Action, Subject: a.Subject, Detail: a.Detail, OK: a.OK, Request: a.Request}
+	// What a request named may be no text, and JSON of such a row would fail with all rows beside it.
+	text := func(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+	r := AuditRecord{ID: a.ID, Time: a.At.Time(), User: text(a.Actor), Client: text(a.Client), Action: a.Action, Subject: text(a.Subject), Detail: text(a.Detail), OK: a.OK, Request: a.Request}
 	if a.Addr.IsValid() {
 		r.Address = a.Addr.String()
 	}
