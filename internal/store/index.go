@@ -170,12 +170,15 @@ const namesAtOnce = 500
 // states before each transaction, and writes no name of a hazard that has changed since.
 func (s *core) nameAll(ctx context.Context) error {
 	for {
+		if err := s.disk.why(); err != nil {
+			return err // and nobody reads who does not have to: see recover
+		}
 		done, err := s.readQ.Counter(ctx, "named")
 		if err != nil {
 			return storeError(err)
 		}
 		last, err := s.readQ.Counter(ctx, "change")
-		if err != nil || done >= last || s.disk.why() != nil {
+		if err != nil || done >= last {
 			return storeError(err)
 		}
 		upTo, err := s.upTo(ctx, done, last, namesAtOnce)

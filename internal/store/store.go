@@ -340,7 +340,9 @@ func (s *core) inTxOr(ctx context.Context, f transaction, of *shared) error {
 		err = errAlong // it may be an error of any of them
 	}
 	landed(carried, err)
-	s.noteCommit()
+	if err == nil {
+		s.noteCommit()
+	}
 	if of == nil || !errors.Is(err, errAlong) { // it is repeated
 		s.measures.wrote(err, time.Since(began))
 	}
