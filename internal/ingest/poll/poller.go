@@ -292,9 +292,11 @@ func (p *Poller) hold(ctx context.Context, holder string, work func(context.Cont
 // (store.Fork), all begin again from what it still has.
 func (p *Poller) lead(ctx context.Context, l *lease.Lease) {
 	p.log.Info("polling", "sources", len(p.sources))
+	var disabling sync.WaitGroup // beside each other: on a slow disk they share commits, and no feed waits for them
+	defer disabling.Wait()
 	for i := range p.sources {
 		if p.sources[i].Disabled {
-			p.disable(ctx, p.sources[i].Name)
+			disabling.Go(func() { p.disable(ctx, p.sources[i].Name) })
 		}
 	}
 	for ctx.Err() == nil {
@@ -347,9 +349,11 @@ func (p *Poller) look(ctx context.Context, workers []*worker, forks int64) {
 func (p *Poller) disableAll(ctx context.Context) {
 	for end := time.Now().Add(lease.For + 2*lease.Try); ctx.Err() == nil && time.Now().Before(end); clock.Sleep(ctx, lease.Try) {
 		ran, _ := p.hold(ctx, p.holder, func(ctx context.Context, _ *lease.Lease) {
+			var disabling sync.WaitGroup
 			for i := range p.sources {
-				p.disable(ctx, p.sources[i].Name)
+				disabling.Go(func() { p.disable(ctx, p.sources[i].Name) })
 			}
+			disabling.Wait()
 		})
 		if ran {
 			return
