@@ -31,6 +31,11 @@ type database interface {
 	// late reports whether a statement of a write transaction may return before the database has run
 	// it, so that its error comes with a later one.
 	late() bool
+	// lease takes or renews leases, each if it is free, over, or its holder's own; or if it ends so late that
+	// a wrong clock must have made it. One that cannot be taken is not written.
+	lease(ctx context.Context, d sqlc.DBTX, q *sqlc.Queries, all []*wanted) error
+	// flush syncs what all transactions have written to the log, committed or not. It may do nothing.
+	flush(ctx context.Context, d *sql.DB) error
 	// refuseWrites makes the database refuse every write to the tables, by any program, once the
 	// transaction is committed.
 	refuseWrites(ctx context.Context, tx *sql.Tx, tables []string) error

@@ -183,6 +183,9 @@ func (s *Store) LogFrames(ctx context.Context) (frames, moved int, err error) {
 // Hold lets only people write, until it ends.
 func (s *Store) Hold(held bool) { s.turns.hold(held) }
 
+// Slow lets the store count its disk as slow, until it commits.
+func (s *Store) Slow() { s.slow.Store(true) }
+
 // In returns the transaction of the database.
 func (t *Tx) In() *sql.Tx { return t.tx }
 

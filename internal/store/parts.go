@@ -1,7 +1,5 @@
 package store
 
-import "sync"
-
 // Hazards reads the present states of hazards and products, active or not, and the geometries they
 // refer to. Methods that take orgs return only what a member of these organizations may see.
 type Hazards struct{ *core }
@@ -22,13 +20,6 @@ type Reports struct{ *core }
 // Sources keeps what each source needs between polls: its state, its latest errors, and the places
 // that its codes stand for.
 type Sources struct{ *core }
-
-// Leases elects one process for a task. At most one process has a lease at a time, by the clock that
-// all nodes use.
-type Leases struct {
-	*core
-	held sync.Map // name → until when this process has the lease, or hazard.MinInstant; see Held
-}
 
 // Subscriptions keeps who is notified of what. Each change gets a higher version, so that every
 // node notices it.

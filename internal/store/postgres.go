@@ -233,6 +233,45 @@ func (*postgres) remote() bool { return true }
 
 func (*postgres) late() bool { return true }
 
+// lease uses the database's clock, as all nodes do. It looks before it writes: who waits for a lease would otherwise
+// sync the log each time.
+func (*postgres) lease(ctx context.Context, d sqlc.DBTX, _ *sqlc.Queries, all []*wanted) error {
+	var names, holders []string
+	var lives []int64
+	for _, w := range all {
+		w.taken = false
+		names, holders, lives = append(names, w.name), append(holders, w.holder), append(lives, int64(w.until-w.now))
+	}
+	rows, err := d.QueryContext(ctx, `WITH wanted AS (SELECT w.*, (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now
+			FROM unnest($1::text[], $2::text[], $3::bigint[]) AS w (name, holder, life))
+		INSERT INTO leases AS l (name, holder, until_ms) SELECT w.name, w.holder, w.now + w.life FROM wanted w
+			WHERE NOT EXISTS (SELECT 1 FROM leases l WHERE l.name = w.name AND l.holder <> w.holder AND l.until_ms > w.now AND l.until_ms <= w.now + 2 * w.life)
+			ORDER BY w.name
+		ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until_ms = excluded.until_ms
+			WHERE l.holder = excluded.holder OR EXISTS (SELECT 1 FROM wanted w WHERE w.name = excluded.name AND (l.until_ms <= w.now OR l.until_ms > w.now + 2 * w.life))
+		RETURNING l.name`, names, holders, lives)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return err
+		}
+		for _, w := range all {
+			w.taken = w.taken || w.name == name
+		}
+	}
+	return rows.Err()
+}
+
+// flush commits a transaction that changes nothing, and has to be in the log.
+func (*postgres) flush(ctx context.Context, d *sql.DB) error {
+	_, err := d.ExecContext(ctx, `SELECT pg_logical_emit_message(true, 'hazardd', '')`)
+	return err
+}
+
 func (*postgres) refuseWrites(ctx context.Context, tx *sql.Tx, tables []string) error {
 	// 25006 is read_only_sql_transaction; servers answer it with 503.
 	if _, err := tx.ExecContext(ctx, `CREATE OR REPLACE FUNCTION hazardd_moved() RETURNS trigger LANGUAGE plpgsql AS

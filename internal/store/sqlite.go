@@ -202,6 +202,19 @@ func (sqlite) remote() bool { return false }
 
 func (sqlite) late() bool { return false }
 
+func (sqlite) flush(context.Context, *sql.DB) error { return nil }
+
+func (sqlite) lease(ctx context.Context, _ sqlc.DBTX, q *sqlc.Queries, all []*wanted) error {
+	for _, w := range all {
+		n, err := q.TakeLease(ctx, sqlc.TakeLeaseParams{Name: w.name, Holder: w.holder, UntilMs: int64(w.until), NowMs: int64(w.now), BelievedMs: int64(w.now + 2*(w.until-w.now))})
+		if err != nil {
+			return err
+		}
+		w.taken = n == 1
+	}
+	return nil
+}
+
 func (sqlite) refuseWrites(ctx context.Context, tx *sql.Tx, tables []string) error {
 	for _, table := range tables {
 		for _, act := range []string{"INSERT", "UPDATE", "DELETE"} {

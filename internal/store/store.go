@@ -131,6 +131,7 @@ type identity struct {
 // present is the state of the writers of this process.
 type present struct {
 	turns turns
+	slow  atomic.Bool   // the last commit took longer than slowCommit
 	busy  time.Duration // how long the writer whose turn it is waits for other processes; see database.wait
 	// failed is why writes fail; nil: they do not. prepared is set once prepareWrites has succeeded.
 	failed   atomic.Pointer[error]
@@ -301,6 +302,9 @@ func (s *Store) Installation() string { return s.installation }
 // canceled, because a client that hangs up must not decide whether a commit in progress counts. f
 // gets the context to use.
 func (s *core) inTx(ctx context.Context, f transaction) error {
+	if s.database.late() && rankOf(ctx) == People {
+		return s.inTxOr(ctx, f, &shared{run: f, person: true, done: make(chan struct{})})
+	}
 	return s.inTxOr(ctx, f, nil)
 }
 
@@ -328,15 +332,22 @@ func (s *core) inSharedTx(ctx context.Context, f transaction, of *shared) error 
 func (s *core) inTxOr(ctx context.Context, f transaction, of *shared) error {
 	began := time.Now()
 	var carried []*shared
+	var person *shared
 	err := s.inTurn(ctx, of, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) (err error) {
 		began := time.Now()
-		if err := f(ctx, tx, q); err != nil || s.database.late() && of == nil {
+		if err := f(ctx, tx, q); err != nil || s.database.late() && (of == nil || of.person) {
 			return err
 		}
 		carried, err = s.turns.takeAlong(ctx, tx, q, of != nil && !of.small, s.database.late(), began)
+		if err == nil && s.database.late() && s.slow.Load() {
+			person, err = s.flushBefore(ctx, tx, q)
+		}
 		return err
 	})
-	if err != nil && len(carried) > 0 && s.database.late() && !errors.Is(err, hazard.ErrUnavailable) {
+	if person != nil {
+		landed([]*shared{person}, err)
+	}
+	if err != nil && (len(carried) > 0 || person != nil) && s.database.late() && !errors.Is(err, hazard.ErrUnavailable) {
 		err = errAlong // it may be an error of any of them
 	}
 	landed(carried, err)
@@ -430,9 +441,11 @@ func (s *core) transact(ctx context.Context, f func(context.Context, *sql.Tx, *s
 	if err := f(ctx, tx, s.writeQ.WithTx(tx)); err != nil {
 		return errors.Join(storeError(err), rollback(tx))
 	}
+	began := time.Now()
 	if err := tx.Commit(); err != nil {
 		return errors.Join(storeError(err), rollback(tx))
 	}
+	s.slow.Store(time.Since(began) > slowCommit)
 	s.reach.noteAnswer()
 	return nil
 }

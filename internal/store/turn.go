@@ -53,10 +53,11 @@ func rankOf(ctx context.Context) Rank {
 type turns struct {
 	mu      sync.Mutex
 	taken   bool
-	people  bool      // the last turn was one of people's
-	held    bool      // only people get turns
-	waiting []*turn   // in order of arrival
-	refused time.Time // when a request last did not get its turn
+	people  bool          // the last turn was one of people's
+	held    bool          // only people get turns
+	waiting []*turn       // in order of arrival
+	refused time.Time     // when a request last did not get its turn
+	comes   chan struct{} // closed when the next write of a person joins; see person
 }
 
 // turn is that of one writer.
@@ -72,12 +73,13 @@ type transaction func(context.Context, *sql.Tx, *sqlc.Queries) error
 
 // shared is a write that another writer's transaction may take along: on a slow disk each commit counts.
 type shared struct {
-	run   transaction
-	small bool // of a few statements, such as the renewal of a lease: every transaction takes it along, others only those of feeds
-	along bool // another transaction takes it along; guarded by turns.mu
-	err   error
-	fault string        // the panic of run, with its stack; empty: none
-	done  chan struct{} // closed when it was taken along
+	run    transaction
+	small  bool // of a few statements, such as the renewal of a lease: every transaction takes it along, others only those of feeds
+	person bool // of a person: only flushBefore takes it along, and it never runs twice
+	along  bool // another transaction takes it along; guarded by turns.mu
+	err    error
+	fault  string        // the panic of run, with its stack; empty: none
+	done   chan struct{} // closed when it was taken along
 }
 
 // in runs the write in the transaction of another writer, whom a panic does not concern.
@@ -112,7 +114,27 @@ func (q *turns) join(r Rank, of *shared) *turn {
 	if !q.taken {
 		q.pass()
 	}
+	if of != nil && of.person && q.comes != nil {
+		close(q.comes)
+		q.comes = nil
+	}
 	return t
+}
+
+// person takes the write of a person out of the queue, or returns a channel that is closed when one joins.
+func (q *turns) person() (*shared, <-chan struct{}) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := slices.IndexFunc(q.waiting, func(t *turn) bool { return t.shared != nil && t.shared.person })
+	if i < 0 {
+		q.comes = make(chan struct{})
+		return nil, q.comes
+	}
+	q.comes = nil
+	of := q.waiting[i].shared
+	of.along = true
+	q.waiting = slices.Delete(q.waiting, i, i+1)
+	return of, nil
 }
 
 // hold lets only people have turns, until it ends.
@@ -187,10 +209,13 @@ func (q *turns) board(feed, inOrder bool) *shared {
 	if inOrder || i < 0 && feed {
 		i = slices.Index(q.waiting, q.next(time.Now()))
 	}
-	if i < 0 || q.waiting[i].shared == nil || !q.waiting[i].shared.small && !feed {
+	if i < 0 {
 		return nil
 	}
 	along := q.waiting[i].shared
+	if along == nil || along.person || !along.small && !feed {
+		return nil
+	}
 	along.along = true
 	q.waiting = slices.Delete(q.waiting, i, i+1)
 	return along
@@ -248,6 +273,51 @@ func (q *turns) takeAlong(ctx context.Context, tx *sql.Tx, queries *sqlc.Queries
 		}
 		if _, err := tx.ExecContext(ctx, `RELEASE along`); err != nil {
 			return taken, err
+		}
+	}
+}
+
+// slowCommit is how long a commit takes at least on a disk where commits count.
+const slowCommit = 100 * time.Millisecond
+
+// flushBefore brings what the transaction of a feed has written so far to the disk, before its commit. Others sync the
+// log too, and a commit may have to wait for them before its own sync begins; a person who waits for that commit
+// would wait for both, and for as many again for their own. A person who comes meanwhile is taken along instead: by
+// then all statements of the feed have succeeded, so an error of the transaction is that person's.
+func (s *core) flushBefore(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) (*shared, error) {
+	alive := func() error {
+		_, err := tx.ExecContext(ctx, `SELECT 1`)
+		return err
+	}
+	if err := alive(); err != nil {
+		return nil, err
+	}
+	flushed := make(chan struct{})
+	for begun := false; ; {
+		person, comes := s.turns.person()
+		if person != nil {
+			if person.in(ctx, tx, q); person.err != nil {
+				return person, errAlong
+			}
+			return person, nil
+		}
+		if !begun {
+			begun = true
+			s.listening.Go(func() {
+				defer close(flushed)
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), TurnTime)
+				defer cancel()
+				_ = s.database.flush(ctx, s.read) // it only helps
+			})
+		}
+		select {
+		case <-comes:
+		case <-flushed:
+			return nil, nil
+		case <-time.After(idleWriter / 3):
+			if err := alive(); err != nil {
+				return nil, err
+			}
 		}
 	}
 }

@@ -81,11 +81,11 @@ func Hold(ctx context.Context, s Store, name, holder string, lost func(error), w
 	renewing, done := context.WithCancel(context.WithoutCancel(ctx)) // until all work has ended
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		timer := time.NewTicker(renew)
-		defer timer.Stop()
 		for {
+			timer := time.NewTimer(renew - time.Duration(time.Now().UnixNano())%renew) // with the process's other leases
 			select {
 			case <-renewing.Done():
+				timer.Stop()
 				return
 			case <-timer.C:
 			}

@@ -101,7 +101,7 @@ func slowly(sync time.Duration, trace string) []string {
 		"-e", fmt.Sprintf("inject=fsync,fdatasync:delay_enter=%d", sync.Microseconds())}
 }
 
-// slowPostgres starts a PostgreSQL on such a disk, after fill has filled its database on a fast one. It returns what ends
+// slowPostgres starts a PostgreSQL on such a disk, with the settings that docs/install.md recommends, after fill has filled its database on a fast one. It returns what ends
 // it.
 func slowPostgres(t *testing.T, sync time.Duration, trace string, fill func(url string)) (end func()) {
 	t.Helper()
@@ -114,7 +114,7 @@ func slowPostgres(t *testing.T, sync time.Duration, trace string, fill func(url 
 	data, slow := filepath.Join(dir, "data"), filepath.Join(dir, "bin")
 	own := filepath.Join(dir, "trace") // a file of the server's user
 	script := fmt.Sprintf("#!/bin/sh\nexec strace -D '%s' %s/postgres \"$@\"\n", strings.Join(slowly(sync, own), "' '"), bin)
-	if err := errors.Join(os.Mkdir(slow, 0o755), os.WriteFile(filepath.Join(slow, "postgres"), []byte(script), 0o755), postgres.Init(bin, data), os.Symlink(own, trace)); err != nil {
+	if err := errors.Join(os.Mkdir(slow, 0o755), os.WriteFile(filepath.Join(slow, "postgres"), []byte(script), 0o755), postgres.Init(bin, data, "wal_writer_delay = 10s", "commit_delay = 100000", "commit_siblings = 1"), os.Symlink(own, trace)); err != nil {
 		t.Fatal(err)
 	}
 	s, err := postgres.Start(bin, data, 0)
@@ -122,6 +122,12 @@ func slowPostgres(t *testing.T, sync time.Duration, trace string, fill func(url 
 		t.Fatal(err)
 	}
 	fill(s.URL("postgres"))
+	// As in a database that has run for a while, there are files of the log to use again.
+	for _, do := range append(slices.Repeat([]string{`SELECT pg_logical_emit_message(false, '', ''), pg_switch_wal()`}, 6), `CHECKPOINT`) {
+		if err := s.Exec(do); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := s.Stop(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
@@ -134,9 +140,9 @@ func slowPostgres(t *testing.T, sync time.Duration, trace string, fill func(url 
 }
 
 // On a disk that commits slowly, while 40 feeds bring new alerts, an editor's WARNING is never refused,
-// and stored within three syncs of the disk: that under way, its own, and one by which the log begins
-// again. On PostgreSQL others sync the log beside them (leases, WAL writer), and each of the two commits may
-// wait for such a sync: half of the WARNINGs are stored within four. The feeds get on there too.
+// and stored within three syncs of the disk (p99): that under way, its own, and one by which the log begins
+// again. On PostgreSQL the WAL writer and autovacuum sync the log too: within three are nine of ten, and within four all. The
+// feeds get on.
 func TestAnEditorComesFirstOnASlowDisk(t *testing.T) {
 	test.Slow(t)
 	if _, err := exec.LookPath("strace"); err != nil {
@@ -195,8 +201,7 @@ func TestAnEditorComesFirstOnASlowDisk(t *testing.T) {
 			time.Sleep(10 * time.Second) // the feeds have begun
 			var began, ended []time.Time
 			refused := 0
-			rounds := int(90 * time.Second / (commit + time.Second))
-			for range min(rounds, 40) {
+			for range min(int(2*time.Minute/(commit+time.Second)), 110) {
 				body := fmt.Sprintf(`{"uuid":%q,"type_ID":"FLOOD","severity_ID":"WARNING","hazard_Name":"Dam","latitude":47,"longitude":12}`, uuid.NewString())
 				began = append(began, time.Now())
 				status, answer, _, err := c.do(t.Context(), http.MethodPost, "/hazards", "application/json", []byte(body))
@@ -228,14 +233,14 @@ func TestAnEditorComesFirstOnASlowDisk(t *testing.T) {
 			slices.Sort(took)
 			p99 := min(len(took)-1, len(took)*99/100)
 			ofFeeds := bytes.Count(list, []byte(`"hazard_ID"`)) - len(took) + refused
-			t.Logf("%v a commit, 40 feeds, %d hazards of them so far: %d WARNINGs of an editor, %d refused, p99 %d syncs; p50 %.1f, p99 %.1f times that of a commit",
-				commit, ofFeeds, len(took), refused, waited[p99], took[len(took)/2], took[p99])
+			t.Logf("%v a commit, 40 feeds, %d hazards of them so far: %d WARNINGs of an editor, %d refused, p90 %d, p99 %d syncs; p50 %.1f, p99 %.1f times that of a commit",
+				commit, ofFeeds, len(took), refused, waited[len(waited)*90/100], waited[p99], took[len(took)/2], took[p99])
 			late := waited[p99] > 3
 			if on.log == postgresLog {
-				late = waited[len(waited)/2] > 4
+				late = waited[len(waited)*90/100] > 3 || waited[p99] > 4
 			}
-			if refused > 0 || late || waited[0] < 1 || commit < time.Second && ofFeeds == 0 {
-				t.Errorf("expected none refused, few syncs, and hazards of feeds: %d\n%s", waited, &logs)
+			if refused > 0 || late || waited[0] < 1 || ofFeeds == 0 {
+				t.Errorf("expected none refused, three syncs at most, and hazards of feeds: %d\n%s", waited, &logs)
 			}
 		})
 	}
