@@ -71,8 +71,8 @@ class Cache extends SharedPromiseCache {
 }
 
 /**
- * Reads each part of an archive at an address of its own. Chromium keeps no part of a file of which another part is under way for more than 25 ms: on
- * a slow line it asked for most of the ground again at each visit.
+ * Reads each part of an archive at an address of its own. Of parts at one address Chromium asked for most again at each visit over a slow line:
+ * it seems to keep none while another one of the file is under way for long.
  */
 class Parts extends FetchSource {
   readonly #coming = new Map<string, Promise<RangeResponse>>();

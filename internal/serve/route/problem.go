@@ -207,6 +207,8 @@ func (a *Router) Problem(w http.ResponseWriter, r *http.Request, err error) Prob
 		a.measure.refusals.WithLabelValues(p.limit).Inc()
 	}
 	h := w.Header()
+	h.Del("Hazardd-Coverage") // said of a list that is not sent
+	h.Del("Hazardd-Possible")
 	if p.header != nil {
 		p.header(h)
 	}
