@@ -122,7 +122,7 @@ func byOgen(ctx context.Context, url string, access token) error {
 	if err != nil {
 		return err
 	}
-	if list, ok := areas.(*ogen.AreaCollectionHeaders); !ok || len(list.Response.Features) != 1 || list.Response.Features[0].Properties.AreaProperties.Role != "alert" { // ogen names the constant anew from run to run
+	if list, ok := areas.(*ogen.AreaCollectionHeaders); !ok || len(list.Response.Features) != 1 || list.Response.Features[0].Properties.AreaProperties.Role != "alert" { // ogen gives its constant another name in another run
 		return fmt.Errorf("its areas: %+v", areas)
 	}
 	log, err := c.ListChanges(ctx, ogen.ListChangesParams{})

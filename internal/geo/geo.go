@@ -52,10 +52,10 @@ const (
 type position struct{ x, y int32 }
 
 func comparePositions(a, b position) int {
-	return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(a.y, b.y))
+	return cmp.Compare(a.rank(), b.rank())
 }
 
-// rank is p as one number, in the order of comparePositions.
+// rank is p as one number, by x and then by y.
 func (p position) rank() uint64 {
 	return uint64(uint32(p.x)^1<<31)<<32 | uint64(uint32(p.y)^1<<31)
 }

@@ -63,9 +63,9 @@ func newSide(a, b position, weight int32) side {
 func net(sides []side) []side {
 	slices.SortFunc(sides, func(s, t side) int {
 		if s.a != t.a {
-			return cmp.Compare(s.a.rank(), t.a.rank())
+			return comparePositions(s.a, t.a)
 		}
-		return cmp.Compare(s.b.rank(), t.b.rank())
+		return comparePositions(s.b, t.b)
 	})
 	out := sides[:0]
 	for _, s := range sides {

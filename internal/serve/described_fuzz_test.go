@@ -10,10 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/serve/openapi"
 	"github.com/hazardd/hazardd/internal/test"
-	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // wildValues are values that no parameter is meant to have.
@@ -29,17 +27,7 @@ var wildBodies = []string{"", "{", "[]", "null", "1", `""`, "{}", `{"x":`, `{"ha
 func TestEveryOperationAnswersAsDescribedWhateverItIsAsked(t *testing.T) {
 	test.Slow(t)
 	s := start(t)
-	for name, role := range map[string]auth.Role{"red-admin": auth.Admin, "fire-reader": auth.Reader, "fire-admin": auth.Admin, "editor": auth.Editor} {
-		u := auth.NewUser{Name: name, Role: role, Password: server.Password}
-		if strings.HasPrefix(name, "red") {
-			u.Orgs = []int64{s.RedCross}
-		} else if strings.HasPrefix(name, "fire") {
-			u.Orgs = []int64{s.FireBrigade}
-		}
-		if err := s.Auth.Accounts().AddUser(t.Context(), actor, u, s.Now()); err != nil {
-			t.Fatal(err)
-		}
-	}
+	s.addCallers()
 	type parameter struct {
 		Ref, Name, In string
 		Example       any

@@ -54,6 +54,23 @@ var rightsBodies = map[string]string{
 	"POST /subscriptions": `{"channels":[{"kind":"webpush","to":"x"}]}`, "PATCH /subscriptions/{subscription-id}": `{"name":"n"}`,
 }
 
+// addCallers adds the users of each role that start has not: members of the organizations red and
+// fire, and an editor of none.
+func (w *world) addCallers() {
+	w.t.Helper()
+	for name, role := range map[string]auth.Role{"red-admin": auth.Admin, "fire-reader": auth.Reader, "fire-admin": auth.Admin, "editor": auth.Editor} {
+		u := auth.NewUser{Name: name, Role: role, Password: server.Password}
+		if strings.HasPrefix(name, "red") {
+			u.Orgs = []int64{w.RedCross}
+		} else if strings.HasPrefix(name, "fire") {
+			u.Orgs = []int64{w.FireBrigade}
+		}
+		if err := w.Auth.Accounts().AddUser(w.t.Context(), actor, u, w.Now()); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
 // TestRightsOfEveryOperation calls every operation of the OpenAPI document for each caller, on
 // objects of the organization red and of none, public and restricted. It compares the statuses with
 // testdata/rights.txt. An operation without a row fails by its name. RIGHTS_WRITE=1 rewrites the
@@ -62,17 +79,7 @@ func TestRightsOfEveryOperation(t *testing.T) {
 	test.NoRace(t)
 	const table = "testdata/rights.txt"
 	s := start(t)
-	for name, role := range map[string]auth.Role{"red-admin": auth.Admin, "fire-reader": auth.Reader, "fire-admin": auth.Admin, "editor": auth.Editor} {
-		u := auth.NewUser{Name: name, Role: role, Password: server.Password}
-		if strings.HasPrefix(name, "red") {
-			u.Orgs = []int64{s.RedCross}
-		} else if strings.HasPrefix(name, "fire") {
-			u.Orgs = []int64{s.FireBrigade}
-		}
-		if err := s.Auth.Accounts().AddUser(t.Context(), actor, u, s.Now()); err != nil {
-			t.Fatal(err)
-		}
-	}
+	s.addCallers()
 	var key struct{ Key string }
 	if a := s.do("red", "POST", "/keys", `{"title":"k"}`); a.Status != 201 {
 		t.Fatalf("%d %s", a.Status, a.Body)

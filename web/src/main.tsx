@@ -210,7 +210,7 @@ function afterList(page: Page): () => void {
     effect(() => {
       if (!shown.value) return;
       if (api.user || open === "public") void page.findChannels();
-      if ("serviceWorker" in navigator) void navigator.serviceWorker.getRegistration("./").then(async (there) => there && (await import("./worker")).renewWorker()).catch(() => {});
+      if ("serviceWorker" in navigator) void navigator.serviceWorker.getRegistration("./").then(async (there) => there && (await import("./worker")).renewWorker(there)).catch(() => {});
     }),
     effect(() => {
       if (covers || !shown.value || !reads.value) return;

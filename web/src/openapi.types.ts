@@ -6087,7 +6087,7 @@ export interface components {
              */
             readonly type: "hazard.created" | "hazard.updated" | "hazard.expired" | "hazard.merged" | "hazard.split";
             /**
-             * @description The hazard passes the filter no longer; nothing more is told of it unless it comes back.
+             * @description The hazard no longer passes the filter. No more of its changes come unless it passes again.
              * @constant
              */
             readonly left?: true;
@@ -6135,7 +6135,7 @@ export interface components {
              */
             readonly type: "product.created" | "product.updated" | "product.deleted";
             /**
-             * @description The hazard passes the filter no longer; nothing more is told of it unless it comes back.
+             * @description The hazard no longer passes the filter. No more of its changes come unless it passes again.
              * @constant
              */
             readonly left?: true;

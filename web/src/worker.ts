@@ -33,9 +33,8 @@ export async function worker(): Promise<ServiceWorkerRegistration> {
 }
 
 /** Updates an existing worker to this version of the page. */
-export async function renewWorker(): Promise<void> {
-  if (!("serviceWorker" in navigator)) return;
-  const address = (await navigator.serviceWorker.getRegistration("./"))?.active?.scriptURL;
+export async function renewWorker(there: ServiceWorkerRegistration): Promise<void> {
+  const address = there.active?.scriptURL;
   if (address) await register(address.endsWith(PLAIN) ? PLAIN : "");
 }
 

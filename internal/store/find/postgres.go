@@ -233,21 +233,12 @@ func (f postgresFinder) parts(ctx context.Context, value, from string, after *qu
 // Count implements Finder as that of SQLite does.
 func (f postgresFinder) Count(ctx context.Context) (n int64, err error) {
 	f.conditions()
-	from, where := "searchable s", f.where
+	from, where := conditionOf("searchable s"), f.where
 	if f.onlyMeasured() {
-		from, where = "hazard_values", measured(f.Filter.Measures[0], "")
+		from, where = conditionOf("hazard_values"), measured(f.Filter.Measures[0], "")
 		among(&where, "type_id", f.Filter.Types, func(t hazard.Type) any { return string(t) })
 	}
-	query, args := "SELECT (SELECT count(*) FROM "+from, slices.Clone(where.args)
-	if where.text != "" {
-		query += " WHERE " + where.text
-	}
-	query += ")"
-	if f.due != nil {
-		f.where.add(due, int64(*f.due))
-		query, args = query+" - (SELECT count(*) FROM searchable s WHERE "+f.where.text+")", append(args, f.where.args...)
-	}
-	return n, f.Tx.QueryRowContext(ctx, numbered(query), args...).Scan(&n)
+	return f.count(ctx, from, where, "searchable s")
 }
 
 func (f postgresFinder) WrittenAround(ctx context.Context, at hazard.Instant) ([]int64, error) {

@@ -251,6 +251,21 @@ func (f *Question) types() []hazard.Type {
 	return all
 }
 
+// count counts the rows of from, less those that are past their end; ending is the table where these
+// are sought.
+func (f *Question) count(ctx context.Context, from, where condition, ending string) (n int64, err error) {
+	query, args := "SELECT (SELECT count(*) FROM "+from.text, slices.Concat(from.args, where.args)
+	if where.text != "" {
+		query += " WHERE " + where.text
+	}
+	query += ")"
+	if f.due != nil {
+		f.where.add(due, int64(*f.due))
+		query, args = query+" - (SELECT count(*) FROM "+ending+" WHERE "+f.where.text+")", append(args, f.where.args...)
+	}
+	return n, f.Tx.QueryRowContext(ctx, f.numbered(query), args...).Scan(&n)
+}
+
 // onlyMeasured reports whether the filter has one range of values and, at most, types.
 func (f *Question) onlyMeasured() bool {
 	if len(f.Filter.Measures) != 1 {

@@ -810,16 +810,7 @@ func (f sqliteFinder) Count(ctx context.Context) (n int64, err error) {
 		some := f.measuredAccesses()[0].some
 		from, where = conditionOf("("+some.text+")", some.args...), condition{}
 	}
-	query, args := "SELECT (SELECT count(*) FROM "+from.text, slices.Concat(from.args, where.args)
-	if where.text != "" {
-		query += " WHERE " + where.text
-	}
-	query += ")"
-	if f.due != nil {
-		f.where.add(due, int64(*f.due))
-		query, args = query+" - (SELECT count(*) FROM searchable s INDEXED BY searchable_active WHERE "+f.where.text+")", slices.Concat(args, f.where.args)
-	}
-	return n, f.Tx.QueryRowContext(ctx, query, args...).Scan(&n)
+	return f.count(ctx, from, where, "searchable s INDEXED BY searchable_active")
 }
 
 // measuredWay returns the access path along the first range of values, or nil if it is so wide that
