@@ -135,7 +135,7 @@ func (f *Filter) Match(h *hazard.Hazard, shapes []geo.Shape, now hazard.Instant)
 
 // MatchAt is the part of Match that needs the geometry: places is the footprint of h.
 func (f *Filter) MatchAt(h *hazard.Hazard, places []geo.Shape, now hazard.Instant) bool {
-	return f.MatchPlace(places) && (!f.Where.needsShapes() || f.Where.match(h.ExpireAt(now), places))
+	return f.matchPlace(places) && (!f.Where.needsShapes() || f.Where.match(h.ExpireAt(now), places))
 }
 
 // MatchRecord is the part of Match that needs no geometry.
@@ -218,8 +218,12 @@ func (f *Filter) Places(h *hazard.Hazard, shapes []geo.Shape) []geo.Shape {
 }
 
 // MatchPlace reports whether places satisfy the filter: each of Box, Near and Area must intersect
-// one of them.
+// one of them, and so must what Where requires.
 func (f *Filter) MatchPlace(places []geo.Shape) bool {
+	return f.matchPlace(places) && !slices.ContainsFunc(f.Where.required(), func(c *Cond) bool { return !c.match(nil, places) })
+}
+
+func (f *Filter) matchPlace(places []geo.Shape) bool {
 	return (f.Box == nil || slices.ContainsFunc(places, func(s geo.Shape) bool { return meets(*f.Box, s) })) &&
 		(f.Near == nil || slices.ContainsFunc(places, f.Near.meets)) &&
 		(f.Area == nil || slices.ContainsFunc(places, f.Area.meets))
@@ -234,9 +238,9 @@ func meetsBy(intersects func(a, b geo.Shape) bool, b geo.Box, s geo.Shape) bool 
 	return b.Holds(bounds) || b.Overlaps(bounds) && intersects(s, b.Shape())
 }
 
-// MayMatchPlace decides MatchAt from the bounds of a hazard's footprint: yes, no, or undecided.
+// MayMatchPlace decides MatchPlace from the bounds of a hazard's footprint: yes, no, or undecided.
 func (f *Filter) MayMatchPlace(b geo.Box) (match, sure bool) {
-	match, sure = true, f.Near == nil && f.Area == nil && !f.Where.needsShapes()
+	match, sure = true, f.Near == nil && f.Area == nil
 	if f.Possible && b.South > 90 { // it has no place, and is possibly anywhere
 		return !f.NeedsShapes(), !f.NeedsShapes()
 	}
@@ -245,7 +249,7 @@ func (f *Filter) MayMatchPlace(b geo.Box) (match, sure bool) {
 			return false, true
 		}
 	}
-	if f.Box != nil && !f.Box.Holds(b) {
+	if f.Box != nil && !f.Box.Holds(b) || slices.ContainsFunc(f.Where.required(), func(c *Cond) bool { return !c.boundsDecide(b) }) {
 		sure = false
 	}
 	return match, sure

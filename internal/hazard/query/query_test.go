@@ -380,3 +380,30 @@ func TestWhatTakesTooLongToTellIsFound(t *testing.T) {
 		t.Errorf("shapes that meet are found by the opposite condition: %v", err)
 	}
 }
+
+// What a filter requires of the place is decided by a hazard's bounds where they suffice, so that searches
+// do not read its state.
+func TestBoundsDecideThePlacesOfAWhere(t *testing.T) {
+	in, beside, across := geo.Box{West: 1, South: 1, East: 2, North: 2}, geo.Box{West: 20, South: 1, East: 21, North: 2}, geo.Box{West: 9, South: 1, East: 11, North: 2}
+	none := geo.Box{South: 100, North: 100}
+	const box, shape = "S_INTERSECTS(geometry, BBOX(0,0,10,10))", "S_INTERSECTS(geometry, POLYGON((0 0,10 0,10 10,0 10,0 0)))"
+	for _, tt := range []struct {
+		filter      string
+		bounds      geo.Box
+		match, sure bool
+	}{
+		{box, in, true, true}, {box, beside, false, true}, {box, across, true, false}, {box, none, false, true},
+		{shape, in, true, false}, {shape, beside, false, true},
+		{"NOT " + box, beside, true, true}, {"NOT " + box, in, true, false}, {"NOT " + box, none, true, false},
+		{"severity_rank >= 2 AND (" + box + " AND NOT " + shape + ")", in, true, false},
+		{"severity_rank >= 2 AND (NOT " + shape + " AND S_INTERSECTS(geometry, BBOX(19,0,30,10)))", beside, true, true},
+	} {
+		q, faults := Parse(url.Values{"filter": {tt.filter}})
+		if faults != nil {
+			t.Fatal(faults)
+		}
+		if match, sure := q.MayMatchPlace(tt.bounds); sure != tt.sure || match != tt.match {
+			t.Errorf("%s of %v: %v, sure %v; want %v, %v", tt.filter, tt.bounds, match, sure, tt.match, tt.sure)
+		}
+	}
+}

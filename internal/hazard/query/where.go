@@ -97,6 +97,7 @@ type Cond struct {
 	// Bounds are those of the geometry.
 	Bounds  geo.Box
 	pattern pattern
+	box     *geo.Box // of CondMeets, if the geometry is a box
 	meets   func(geo.Shape) bool
 }
 
@@ -459,7 +460,7 @@ func (w *Where) area(e cql.Meets, not bool) (*Cond, error) {
 			c.Bounds, c.meets = area.bounds, func(s geo.Shape) bool { return area.meetsBy(intersects, s) }
 			return c, nil
 		}
-		c.Bounds, c.meets = *box, func(s geo.Shape) bool { return meetsBy(intersects, *box, s) }
+		c.Bounds, c.box, c.meets = *box, box, func(s geo.Shape) bool { return meetsBy(intersects, *box, s) }
 		return c, nil
 	}
 	shape, err := w.readGeometry(e.Geometry)
@@ -661,6 +662,34 @@ func (c *Cond) bounds() (all []geo.Box) {
 		}
 	}
 	return all
+}
+
+// required are the conditions on places of which each must hold.
+func (w *Where) required() []*Cond {
+	if !w.needsShapes() {
+		return nil
+	}
+	return w.Root.required()
+}
+
+func (c *Cond) required() (all []*Cond) {
+	switch c.Kind {
+	case CondMeets:
+		return []*Cond{c}
+	case CondAll:
+		for _, k := range c.Kids {
+			all = append(all, k.required()...)
+		}
+	}
+	return all
+}
+
+// boundsDecide reports whether the condition on places holds of every footprint with these bounds.
+func (c *Cond) boundsDecide(b geo.Box) bool {
+	if c.Not {
+		return b.South <= 90 && !c.Bounds.Overlaps(b) // without a place it does not hold
+	}
+	return c.box != nil && c.box.Holds(b)
 }
 
 // Implied is f with what its Where says of columns that searches have indexes of, so that they are used. It lets the same hazards through.

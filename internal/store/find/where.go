@@ -17,8 +17,19 @@ var (
 	momentColumns = map[string]string{"start_time": "s.start_ms", "end_time": "s.end_ms", "last_update_time": "s.last_update_ms"}
 )
 
-// Decides reports whether rows of searchable decide w. A nil w matches everything.
-func Decides(w *query.Where) bool { return w == nil || decides(w.Root) }
+// Decides reports whether rows of searchable decide w, apart from places that it requires: those are
+// Filter.MatchPlace's. A nil w matches everything.
+func Decides(w *query.Where) bool { return w == nil || decidesButPlaces(w.Root) }
+
+func decidesButPlaces(c *query.Cond) bool {
+	switch c.Kind {
+	case query.CondAll:
+		return !slices.ContainsFunc(c.Kids, func(k *query.Cond) bool { return !decidesButPlaces(k) })
+	case query.CondMeets:
+		return true
+	}
+	return decides(c)
+}
 
 func decides(c *query.Cond) bool {
 	switch c.Kind {
