@@ -1,7 +1,7 @@
 package format
 
 import (
-	"strings"
+	"slices"
 	"sync"
 
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -28,24 +28,12 @@ type Column struct {
 // Columns lists the columns in the order of a record. The caller must not change the slice.
 func Columns() []Column { return columns() }
 
-var columns = sync.OnceValue(func() (all []Column) {
-	fields, err := newRecord(&Entry{Hazard: &hazard.Hazard{}}, &Options{}, "").fields()
-	if err != nil {
-		panic(err) // of an empty record
-	}
-	for _, f := range fields {
-		c := Column{Name: f.name}
-		switch {
-		case f.name == "latitude" || f.name == "longitude":
-			c.Kind = RealColumn
-		case f.number, strings.HasPrefix(f.name, "people"), f.name == "importance":
-			c.Kind = WholeColumn
-		case strings.HasSuffix(f.name, "_time"):
-			c.Kind = MomentColumn
-		case f.name == "measurements" || f.name == "roles":
-			c.Kind = JSONColumn
-		}
-		all = append(all, c)
-	}
-	return all
+var columns = sync.OnceValue(func() []Column {
+	b := builder{naming: true}
+	b.fields(&Entry{Hazard: &hazard.Hazard{}}, "", "")
+	return b.columns
+})
+
+var headlineIndex = sync.OnceValue(func() int {
+	return slices.IndexFunc(columns(), func(c Column) bool { return c.Name == headlineColumn })
 })

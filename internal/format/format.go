@@ -103,6 +103,8 @@ type Entry struct {
 	// Said is the headline in the document's language at its moment; nil means that it is made, which
 	// costs more than all else.
 	Said *headline.Headline
+	// kept is the record of it, if that is known.
+	kept *record
 }
 
 // Options are the metadata of a document.

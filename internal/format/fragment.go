@@ -20,11 +20,12 @@ type fragment struct {
 	// box is around the geometry, if it is placed.
 	box    geo.Box
 	placed bool
-	// row is instead of all that in a table.
-	row *Row
+	// record is instead of all that for the formats that are written from it.
+	record *record
 }
 
-// Cache stores fragments, so that unchanged hazards are not encoded again. Lists of active hazards,
+// Cache stores fragments, or the record from which several formats are written, so that unchanged
+// hazards are not read and encoded again. Lists of active hazards,
 // pages of searches, earlier moments and OGC items share it. It is safe for concurrent use.
 type Cache struct {
 	// Headline sets Entry.Said, if the format has headlines; nil leaves it out.
@@ -55,8 +56,12 @@ type fragmentKey struct {
 	words    uint64         // hash of the texts and the names of the areas
 }
 
-// rows is the format of rows, which no document has.
-const rows = formats
+// records is the format of records, which no document has.
+const records = formats
+
+// fromRecords reports whether a hazard is written from its record. That costs less than to keep what is
+// written.
+func (f Format) fromRecords() bool { return f == GeoJSON || f == CSV || f == KML || f == records }
 
 func (c *Cache) key(w *Writer, h *hazard.Hazard, products int) fragmentKey {
 	var hash maphash.Hash
@@ -108,6 +113,13 @@ func (c *Cache) Write(ctx context.Context, w *Writer, s Store, h *hazard.Hazard,
 		}
 		return w.Write(e)
 	}
+	if w.format.fromRecords() {
+		e, err := c.recorded(ctx, w, s, h, products)
+		if err != nil {
+			return err
+		}
+		return w.Write(e)
+	}
 	fr, err := c.fragment(ctx, w, s, h, products)
 	if err != nil {
 		return err
@@ -117,11 +129,40 @@ func (c *Cache) Write(ctx context.Context, w *Writer, s Store, h *hazard.Hazard,
 
 // Row returns the row of a hazard, using the cache. base is the service's public address, without a slash at its end.
 func (c *Cache) Row(ctx context.Context, s Store, h *hazard.Hazard, products int, base string) (*Row, error) {
-	fr, err := c.fragment(ctx, &Writer{format: rows, base: base}, s, h, products)
+	e, err := c.recorded(ctx, &Writer{format: records, base: base}, s, h, products)
 	if err != nil {
 		return nil, err
 	}
-	return &Row{h, fr.row.Values, fr.row.Shape}, nil
+	return e.row(base)
+}
+
+// recorded returns the entry of a hazard with its record.
+func (c *Cache) recorded(ctx context.Context, w *Writer, s Store, h *hazard.Hazard, products int) (*Entry, error) {
+	k := c.key(&Writer{format: records, base: w.base}, h, products)
+	e := &Entry{Hazard: h, Products: products}
+	if fr, ok := c.kept.Get(k); ok {
+		e.kept = fr.record
+	} else {
+		read, err := Read(ctx, s, w.format, h, products)
+		if err != nil {
+			return nil, err
+		}
+		e = read
+		e.kept = newRecord(e, w.base)
+		c.kept.Put(k, fragment{record: e.kept}, e.kept.size()+perFragment)
+	}
+	return e, c.say(ctx, w, e)
+}
+
+// say sets the headline of an entry.
+func (c *Cache) say(ctx context.Context, w *Writer, e *Entry) error {
+	if c.Headline == nil {
+		return nil
+	}
+	reader := readerOf(e.Hazard, w.language, w.at)
+	said, err := c.Headline(ctx, e.Hazard, reader.Language, reader.At)
+	e.Said = &said
+	return err
 }
 
 func (c *Cache) fragment(ctx context.Context, w *Writer, s Store, h *hazard.Hazard, products int) (fr fragment, err error) {
@@ -133,21 +174,14 @@ func (c *Cache) fragment(ctx context.Context, w *Writer, s Store, h *hazard.Haza
 	if err != nil {
 		return fr, err
 	}
-	if c.Headline != nil && w.format != CAP && w.format != JSON && w.format != NDJSON {
-		reader := readerOf(h, w.language, w.at)
-		said, err := c.Headline(ctx, h, reader.Language, reader.At)
-		if err != nil {
+	if w.format != CAP && w.format != JSON && w.format != NDJSON {
+		if err := c.say(ctx, w, e); err != nil {
 			return fr, err
 		}
-		e.Said = &said
 	}
-	if w.format == rows {
-		fr.row, err = e.row(w.base)
-	} else if fr, err = w.fragment(e); err == nil {
+	if fr, err = w.fragment(e); err == nil {
 		fr.text = bytes.Clone(fr.text) // without the room that its making took
-	}
-	if err == nil {
-		c.kept.Put(k, fr, len(fr.text)+fr.row.size()+perFragment)
+		c.kept.Put(k, fr, len(fr.text)+perFragment)
 	}
 	return fr, err
 }

@@ -14,6 +14,7 @@ import (
 type geoJSONEncoder struct {
 	options Options
 	extent  extent
+	text    []byte // of the last hazard; used again
 }
 
 func (g *geoJSONEncoder) begin(out *bufio.Writer) error {
@@ -25,26 +26,23 @@ func (g *geoJSONEncoder) begin(out *bufio.Writer) error {
 
 // fragment is a Feature from its box on.
 func (g *geoJSONEncoder) fragment(e *Entry) (fr fragment, err error) {
-	shape, role := e.shape()
-	properties, err := marshal(newRecord(e, &g.options, role))
-	if err != nil {
-		return fr, err
-	}
-	geometry := "null"
-	if !shape.IsZero() {
-		if geometry = shape.GeoJSON(); !shape.IsPoint() {
-			fr.text = make([]byte, 0, len(geometry)+len(properties)+128)
-		}
-		fr.box.West, fr.box.South, fr.box.East, fr.box.North = shape.Bounds()
+	r := e.record(&g.options)
+	b := g.text[:0]
+	if !r.shape.IsZero() {
+		fr.box.West, fr.box.South, fr.box.East, fr.box.North = r.shape.Bounds()
 		fr.placed = true
-		if !shape.IsPoint() {
-			fr.text = append(appendBox(fr.text, fr.box), ',')
+		if !r.shape.IsPoint() {
+			b = append(appendBox(b, fr.box), ',')
 		}
 	}
-	fr.text = append(fr.text, `"geometry":`...)
-	fr.text = append(fr.text, geometry...)
-	fr.text = append(fr.text, `,"properties":`...)
-	fr.text = append(append(fr.text, properties...), '}')
+	b = append(b, `"geometry":`...)
+	if fr.placed {
+		b = r.shape.AppendGeoJSON(b)
+	} else {
+		b = append(b, "null"...)
+	}
+	g.text = append(r.appendJSON(append(b, `,"properties":`...)), '}')
+	fr.text = g.text
 	return fr, nil
 }
 

@@ -3,7 +3,6 @@ package format
 import (
 	"bufio"
 	"bytes"
-	"encoding/xml"
 	"fmt"
 	"html"
 	"strings"
@@ -19,6 +18,7 @@ import (
 type kmlEncoder struct {
 	options Options
 	folder  hazard.Severity
+	text    []byte // of the last hazard; used again
 }
 
 const kmlNamespaces = `<kml xmlns="http://www.opengis.net/kml/2.2" xmlns:atom="http://www.w3.org/2005/Atom">`
@@ -30,78 +30,6 @@ func (k *kmlEncoder) begin(out *bufio.Writer) error {
 	}
 	out.WriteString(`<open>1</open>`)
 	return nil
-}
-
-type placemark struct {
-	XMLName     xml.Name   `xml:"Placemark"`
-	ID          string     `xml:"id,attr"`
-	Name        string     `xml:"name"`
-	Link        kmlLink    `xml:"atom:link"`
-	Snippet     string     `xml:"Snippet"`
-	Description string     `xml:"description"`
-	TimeSpan    timeSpan   `xml:"TimeSpan"`
-	Style       kmlStyle   `xml:"Style"`
-	Data        []kmlData  `xml:"ExtendedData>Data"`
-	Point       *kmlPoint  `xml:"Point,omitempty"`
-	Multi       *kmlShapes `xml:"MultiGeometry,omitempty"`
-}
-
-// kmlStyle is all of a placemark's style: of a placemark that also names a shared style, OpenLayers
-// takes its own alone, and leaves out the colours of the other.
-type kmlStyle struct {
-	IconScale  float64 `xml:"IconStyle>scale"`
-	Icon       string  `xml:"IconStyle>Icon>href"`
-	LabelScale float64 `xml:"LabelStyle>scale"`
-	Line       string  `xml:"LineStyle>color"`
-	Width      int     `xml:"LineStyle>width"`
-	Fill       string  `xml:"PolyStyle>color"`
-}
-
-// styleOf is the style in the colour of the severity.
-func (k *kmlEncoder) styleOf(h *hazard.Hazard) kmlStyle {
-	// Sections 12.9 and 12.10: colours are alpha, blue, green, red. The area lets the map be seen through it.
-	c := hazard.Severities()[h.Severity-hazard.Termination].Colour
-	colour := fmt.Sprintf("%02x%02x%02x", c[2], c[1], c[0])
-	return kmlStyle{1.1, symbolURL(k.options.Base, h), 0.8, "ff" + colour, 2, "4d" + colour}
-}
-
-type kmlLink struct {
-	Href string `xml:"href,attr"`
-}
-
-type timeSpan struct {
-	Begin string `xml:"begin"`
-	End   string `xml:"end,omitempty"`
-}
-
-type kmlData struct {
-	Name  string `xml:"name,attr"`
-	Value string `xml:"value"`
-}
-
-type kmlPoint struct {
-	Coordinates string `xml:"coordinates"`
-}
-
-type kmlShapes struct {
-	Points   []kmlPoint   `xml:"Point"`
-	Lines    []kmlLine    `xml:"LineString"`
-	Polygons []kmlPolygon `xml:"Polygon"`
-}
-
-type kmlLine struct {
-	Tessellate  int    `xml:"tessellate"` // follow the ground
-	Coordinates string `xml:"coordinates"`
-}
-
-type kmlPolygon struct {
-	Tessellate int      `xml:"tessellate"`
-	Outer      string   `xml:"outerBoundaryIs>LinearRing>coordinates"`
-	Inner      []kmlRng `xml:"innerBoundaryIs"`
-}
-
-type kmlRng struct {
-	Coordinates string `xml:"LinearRing>coordinates"`
 }
 
 func (k *kmlEncoder) add(out *bufio.Writer, h *hazard.Hazard, fr fragment, n int) {
@@ -116,25 +44,64 @@ func (k *kmlEncoder) add(out *bufio.Writer, h *hazard.Hazard, fr fragment, n int
 }
 
 func (k *kmlEncoder) fragment(e *Entry) (fragment, error) {
-	h := e.Hazard
-	shape, role := e.shape()
-	fields, err := newRecord(e, &k.options, role).fields()
-	if err != nil {
-		return fragment{}, err
-	}
-	p := placemark{
-		ID: "hazard-" + h.UUID.String(), Name: clean(h.Name), Link: kmlLink{webURL(k.options.Base, h)}, Snippet: clean(snippet(h)), Description: balloon(h, k.options.Base),
-		TimeSpan: timeSpan{Begin: rfc3339(h.Start)}, Style: k.styleOf(h),
-	}
+	h, base := e.Hazard, k.options.Base
+	r := e.record(&k.options)
+	b := append(k.text[:0], `<Placemark id="hazard-`...)
+	b = append(append(b, h.UUID.String()...), '"', '>')
+	b = appendElement(b, "name", r.tidy(h.Name))
+	b = append(appendEscaped(append(b, `<atom:link href="`...), webURL(base, h)), `"></atom:link>`...)
+	b = appendElement(b, "Snippet", clean(snippet(h)))
+	b = appendElement(b, "description", balloon(r.tidy(h.Description), pageURL(base, h)))
 	// Without autoexpire the end is only expected: the hazard may last longer.
+	end := hazard.Instant(0)
 	if (h.AutoExpire || h.Status == hazard.Expired) && h.End >= h.Start {
-		p.TimeSpan.End = rfc3339(h.End)
+		end = h.End
 	}
-	for _, f := range fields {
-		p.Data = append(p.Data, kmlData{f.name, f.value})
+	b = appendSpan(b, h.Start, end)
+	// All of the style: of a placemark that also names a shared style, OpenLayers takes its own alone, and
+	// leaves out the colours of the other. Sections 12.9 and 12.10: colours are alpha, blue, green, red.
+	// The area lets the map be seen through it.
+	c := hazard.Severities()[h.Severity-hazard.Termination].Colour
+	colour := fmt.Sprintf("%02x%02x%02x", c[2], c[1], c[0])
+	b = append(b, `<Style><IconStyle><scale>1.1</scale><Icon>`...)
+	b = appendElement(b, "href", symbolURL(base, h))
+	b = append(b, `</Icon></IconStyle><LabelStyle><scale>0.8</scale></LabelStyle>`...)
+	b = append(appendColours(b, "ff"+colour, "4d"+colour), `</Style><ExtendedData>`...)
+	for i, c := range columns() {
+		b = appendData(b, c.Name, r.text(i))
 	}
-	p.Point, p.Multi = kmlGeometry(h, shape)
-	return xmlFragment(&p)
+	b = append(b, `</ExtendedData>`...)
+	// The point carries the symbol, alone or with the shape.
+	point := []geo.Position{{h.Longitude, h.Latitude}}
+	if r.shape.IsZero() || r.shape.IsPoint() {
+		b = appendPoint(b, point)
+	} else {
+		b = appendPoint(append(b, `<MultiGeometry>`...), point)
+		b = append(appendParts(b, r.shape), `</MultiGeometry>`...)
+	}
+	k.text = append(b, `</Placemark>`...)
+	return fragment{text: k.text}, nil
+}
+
+// appendSpan appends a time span; without an end if that is zero.
+func appendSpan(b []byte, begin, end hazard.Instant) []byte {
+	b = appendElement(append(b, `<TimeSpan>`...), "begin", rfc3339(begin))
+	if end != 0 {
+		b = appendElement(b, "end", rfc3339(end))
+	}
+	return append(b, `</TimeSpan>`...)
+}
+
+// appendColours appends the styles of lines and areas.
+func appendColours(b []byte, line, fill string) []byte {
+	b = appendElement(append(b, `<LineStyle>`...), "color", line)
+	b = append(b, `<width>2</width></LineStyle><PolyStyle>`...)
+	return append(appendElement(b, "color", fill), `</PolyStyle>`...)
+}
+
+func appendData(b []byte, name, value string) []byte {
+	b = append(appendEscaped(append(b, `<Data name="`...), name), '"', '>')
+	return append(appendElement(b, "value", value), `</Data>`...)
 }
 
 func (k *kmlEncoder) end(out *bufio.Writer, n int) error {
@@ -149,38 +116,36 @@ func (k *kmlEncoder) end(out *bufio.Writer, n int) error {
 	return nil
 }
 
-// kmlGeometry is the point that carries the symbol, alone or with the shape.
-func kmlGeometry(h *hazard.Hazard, shape geo.Shape) (*kmlPoint, *kmlShapes) {
-	point := kmlPoint{tuples([]geo.Position{{h.Longitude, h.Latitude}})}
-	if shape.IsZero() || shape.IsPoint() {
-		return &point, nil
-	}
-	all := kmlParts(shape)
-	all.Points = append([]kmlPoint{point}, all.Points...)
-	return nil, &all
-}
-
-// kmlParts are the geometries of a shape.
-func kmlParts(shape geo.Shape) (all kmlShapes) {
+// appendParts appends the geometries of a shape.
+func appendParts(b []byte, shape geo.Shape) []byte {
 	for _, p := range shape.Points() {
-		all.Points = append(all.Points, kmlPoint{tuples([]geo.Position{p})})
+		b = appendPoint(b, []geo.Position{p})
 	}
 	for _, l := range shape.Lines() {
-		all.Lines = append(all.Lines, kmlLine{1, tuples(l)})
+		b = append(b, `<LineString><tessellate>1</tessellate>`...) // it follows the ground
+		b = append(appendCoordinates(b, l), `</LineString>`...)
 	}
 	for _, rings := range shape.Polygons() {
-		p := kmlPolygon{Tessellate: 1, Outer: tuples(rings[0])}
-		for _, hole := range rings[1:] {
-			p.Inner = append(p.Inner, kmlRng{tuples(hole)})
+		b = append(b, `<Polygon><tessellate>1</tessellate>`...)
+		for i, ring := range rings {
+			boundary := "outerBoundaryIs"
+			if i > 0 {
+				boundary = "innerBoundaryIs"
+			}
+			b = append(append(append(b, '<'), boundary...), `><LinearRing>`...)
+			b = append(append(append(appendCoordinates(b, ring), `</LinearRing></`...), boundary...), '>')
 		}
-		all.Polygons = append(all.Polygons, p)
+		b = append(b, `</Polygon>`...)
 	}
-	return all
+	return b
 }
 
-// tuples writes positions as KML has them.
-func tuples(ps []geo.Position) string {
-	b := make([]byte, 0, len(ps)*20)
+func appendPoint(b []byte, at []geo.Position) []byte {
+	return append(appendCoordinates(append(b, `<Point>`...), at), `</Point>`...)
+}
+
+func appendCoordinates(b []byte, ps []geo.Position) []byte {
+	b = append(b, `<coordinates>`...)
 	for i, p := range ps {
 		if i > 0 {
 			b = append(b, ' ')
@@ -188,7 +153,7 @@ func tuples(ps []geo.Position) string {
 		b = append(appendDegrees(b, p[0]), ',')
 		b = appendDegrees(b, p[1])
 	}
-	return string(b)
+	return append(b, `</coordinates>`...)
 }
 
 // snippet is what a list of places shows below the name.
@@ -198,9 +163,9 @@ func snippet(h *hazard.Hazard) string {
 
 // balloon is the description as HTML, which is what is made of it: the texts are escaped once for HTML, and then, as all content, for
 // XML. There is no CDATA section that a text could end.
-func balloon(h *hazard.Hazard, base string) string {
-	text := strings.ReplaceAll(html.EscapeString(clean(h.Description)), "\n", "<br/>")
-	return fmt.Sprintf(`<p>%s</p><p><a href="%s">%s</a></p>`, text, html.EscapeString(pageURL(base, h)), "More of this hazard")
+func balloon(description, page string) string {
+	text := strings.ReplaceAll(html.EscapeString(description), "\n", "<br/>")
+	return `<p>` + text + `</p><p><a href="` + html.EscapeString(page) + `">More of this hazard</a></p>`
 }
 
 func severityName(s hazard.Severity) string {

@@ -17,42 +17,23 @@ type Row struct {
 
 // row returns the row of a hazard. base is the service's public address, without a slash at its end.
 func (e *Entry) row(base string) (*Row, error) {
-	shape, role := e.shape()
-	fields, err := newRecord(e, &Options{Base: base}, role).fields()
-	if err != nil {
-		return nil, fmt.Errorf("hazard %s: %w", e.Hazard.UUID, err)
-	}
-	columns := columns()
-	values := make([]any, len(columns))
-	for i, c := range columns {
-		text := fields[i].value
-		var v any = text
+	r := e.record(&Options{Base: base})
+	values := make([]any, len(r.values))
+	for i, c := range columns() {
+		text := r.text(i)
+		var err error
 		switch {
 		case (c.Kind == WholeColumn || c.Kind == RealColumn) && text == "":
-			v = nil
 		case c.Kind == WholeColumn:
-			v, err = strconv.ParseInt(text, 10, 64)
+			values[i], err = strconv.ParseInt(text, 10, 64)
 		case c.Kind == RealColumn:
-			v, err = strconv.ParseFloat(text, 64)
+			values[i], err = strconv.ParseFloat(text, 64)
+		default:
+			values[i] = text
 		}
 		if err != nil {
 			return nil, fmt.Errorf("hazard %s: %s: %w", e.Hazard.UUID, c.Name, err)
 		}
-		values[i] = v
 	}
-	return &Row{e.Hazard, values, shape}, nil
-}
-
-// size is about how much memory a row takes, in bytes.
-func (r *Row) size() int {
-	if r == nil {
-		return 0
-	}
-	n := r.Shape.Size() + 16*len(r.Values)
-	for _, v := range r.Values {
-		if text, ok := v.(string); ok && text != "" {
-			n += 16 + len(text)
-		}
-	}
-	return n
+	return &Row{e.Hazard, values, r.shape}, nil
 }

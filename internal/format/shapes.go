@@ -2,7 +2,6 @@ package format
 
 import (
 	"bufio"
-	"encoding/xml"
 	"io"
 	"strconv"
 
@@ -10,23 +9,11 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// shapePlacemark is a shape of a hazard in KML.
-type shapePlacemark struct {
-	XMLName xml.Name   `xml:"Placemark"`
-	Name    string     `xml:"name"`
-	Span    *timeSpan  `xml:"TimeSpan,omitempty"`
-	Line    string     `xml:"Style>LineStyle>color"`
-	Width   int        `xml:"Style>LineStyle>width"`
-	Fill    string     `xml:"Style>PolyStyle>color"`
-	Data    []kmlData  `xml:"ExtendedData>Data"`
-	Point   *kmlPoint  `xml:"Point,omitempty"`
-	Multi   *kmlShapes `xml:"MultiGeometry,omitempty"`
-}
-
 // ShapesKML writes shapes of a hazard as KML, in their order, in the colors of hazard.Shape.Color.
 func ShapesKML(to io.Writer, title string, shapes []hazard.Shape) error {
 	out := bufio.NewWriter(to)
 	out.WriteString(header + kmlNamespaces + `<Document><name>` + escaped(title) + `</name><open>1</open>`)
+	var b []byte
 	for i := range shapes {
 		s := &shapes[i]
 		g, err := geo.ReadStored(s.Geometry)
@@ -35,24 +22,24 @@ func ShapesKML(to io.Writer, title string, shapes []hazard.Shape) error {
 		}
 		c := s.Color()
 		color := c[5:7] + c[3:5] + c[1:3] // alpha before, blue, green, red (OGC 07-147r2, section 16.3.1)
-		p := shapePlacemark{Name: clean(s.Title()), Span: &timeSpan{Begin: rfc3339(s.From)}, Line: "ff" + color, Width: 2, Fill: "40" + color,
-			Data: []kmlData{{"role", string(s.Role)}, {"forecast", strconv.FormatBool(s.Forecast)}, {"source", s.Source}}}
-		if s.To != 0 {
-			p.Span.End = rfc3339(s.To)
-		}
+		b = appendElement(append(b[:0], `<Placemark>`...), "name", clean(s.Title()))
+		b = appendSpan(b, s.From, s.To)
+		b = append(appendColours(append(b, `<Style>`...), "ff"+color, "40"+color), `</Style><ExtendedData>`...)
+		b = appendData(b, "role", string(s.Role))
+		b = appendData(b, "forecast", strconv.FormatBool(s.Forecast))
+		b = appendData(b, "source", s.Source)
 		if s.Band != nil {
-			p.Data = append(p.Data, kmlData{"band", string(s.Band.Kind)}, kmlData{"value", strconv.FormatFloat(s.Band.Value, 'f', -1, 64)}, kmlData{"unit", s.Band.Unit()})
+			b = appendData(b, "band", string(s.Band.Kind))
+			b = appendData(b, "value", strconv.FormatFloat(s.Band.Value, 'f', -1, 64))
+			b = appendData(b, "unit", s.Band.Unit())
 		}
+		b = append(b, `</ExtendedData>`...)
 		if g.IsPoint() {
-			p.Point = &kmlPoint{tuples(g.Points())}
+			b = appendPoint(b, g.Points())
 		} else {
-			p.Multi = new(kmlParts(g))
+			b = append(appendParts(append(b, `<MultiGeometry>`...), g), `</MultiGeometry>`...)
 		}
-		fr, err := xmlFragment(&p)
-		if err != nil {
-			return err
-		}
-		out.Write(fr.text)
+		out.Write(append(b, `</Placemark>`...))
 	}
 	out.WriteString("</Document></kml>\n")
 	return out.Flush()

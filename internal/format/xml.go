@@ -25,6 +25,44 @@ func escaped(text string) string {
 	return b.String()
 }
 
+// appendEscaped appends clean text as escaped does.
+func appendEscaped(b []byte, text string) []byte {
+	from := 0
+	for i := range len(text) {
+		to := ""
+		switch text[i] {
+		case '"':
+			to = "&#34;"
+		case '\'':
+			to = "&#39;"
+		case '&':
+			to = "&amp;"
+		case '<':
+			to = "&lt;"
+		case '>':
+			to = "&gt;"
+		case '\t':
+			to = "&#x9;"
+		case '\n':
+			to = "&#xA;"
+		case '\r':
+			to = "&#xD;"
+		default:
+			continue
+		}
+		b = append(append(b, text[from:i]...), to...)
+		from = i + 1
+	}
+	return append(b, text[from:]...)
+}
+
+// appendElement appends an element with clean text.
+func appendElement(b []byte, name, text string) []byte {
+	b = append(append(append(b, '<'), name...), '>')
+	b = appendEscaped(b, text)
+	return append(append(append(b, '<', '/'), name...), '>')
+}
+
 // clean leaves out the characters that XML 1.0 cannot hold, even escaped (section 2.2, production 2).
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {

@@ -150,10 +150,11 @@ func (s Shape) positions() int {
 // its smallest position. Polygons and points are in ascending order, lines in their own. Shapes
 // with the same text are equal. The zero Shape has the empty text.
 func (s Shape) GeoJSON() string {
-	return string(s.appendGeoJSON(make([]byte, 0, 64+len("[-123.456789,12.345678],")*s.positions())))
+	return string(s.AppendGeoJSON(make([]byte, 0, 64+len("[-123.456789,12.345678],")*s.positions())))
 }
 
-func (s Shape) appendGeoJSON(b []byte) []byte {
+// AppendGeoJSON appends what GeoJSON returns.
+func (s Shape) AppendGeoJSON(b []byte) []byte {
 	parts := s.parts()
 	switch len(parts) {
 	case 0:
@@ -255,15 +256,19 @@ func appendPosition(b []byte, p position) []byte {
 // WKT returns s as well-known text, with the coordinates in the order of GeoJSON. The zero Shape
 // has the empty text.
 func (s Shape) WKT() string {
+	return string(s.AppendWKT(make([]byte, 0, 32+len("-123.456789 12.345678,")*s.positions())))
+}
+
+// AppendWKT appends what WKT returns.
+func (s Shape) AppendWKT(b []byte) []byte {
 	parts := s.parts()
-	b := make([]byte, 0, 32+len("-123.456789 12.345678,")*s.positions())
 	if len(parts) > 1 {
-		return string(bracketed(append(b, "GEOMETRYCOLLECTION"...), parts, func(b []byte, p part) []byte { return p.appendWKT(b) }))
+		return bracketed(append(b, "GEOMETRYCOLLECTION"...), parts, func(b []byte, p part) []byte { return p.appendWKT(b) })
 	}
 	for _, p := range parts {
 		b = p.appendWKT(b)
 	}
-	return string(b)
+	return b
 }
 
 // WKB returns s as well-known binary, little endian, with the coordinates in the order of GeoJSON;

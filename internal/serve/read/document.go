@@ -10,12 +10,9 @@ import (
 	"github.com/hazardd/hazardd/internal/serve/route"
 )
 
-// maxForms bounds the cache of hazards in formats other than JSON, in bytes. It holds 5,000 plain
-// hazards in two formats.
-const maxForms = 32 << 20
-
-// maxRows bounds the cache of hazards as rows of tables, in bytes: 5,000 of them, a quarter with an area.
-const maxRows = 24 << 20
+// maxForms bounds the cache of hazards in formats other than JSON, in bytes. It holds the records of
+// 5,000 hazards, a quarter with an area, and besides them as plain feeds.
+const maxForms = 48 << 20
 
 // Encode writes a document of hazards, each with the number of products that the reader may see and
 // the format's additional data. Encoded hazards are cached.
@@ -37,5 +34,5 @@ func (a *Hazards) Encode(ctx context.Context, out io.Writer, from format.Store, 
 
 // Row returns a hazard as a row of a table, with the number of products that the reader may see.
 func (a *Hazards) Row(ctx context.Context, from format.Store, h *hazard.Hazard, products int) (*format.Row, error) {
-	return a.rows.Row(ctx, from, h, products, a.BaseURL)
+	return a.forms.Row(ctx, from, h, products, a.BaseURL)
 }

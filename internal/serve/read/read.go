@@ -44,7 +44,6 @@ type Hazards struct {
 	Headlines *headline.Maker
 
 	forms   *format.Cache
-	rows    *format.Cache                        // apart, so that a table does not push out the lists
 	regions *lru.Cache[string, *coverage.Region] // regions recently used in lists
 	readers encoded.Readers
 }
@@ -54,8 +53,7 @@ func NewHazards(h *Hazards) *Hazards {
 	h.Headlines = headline.NewMaker(h.Store.Hazards)
 	h.readers.Most = h.Answers.Reading
 	h.forms, h.regions = format.NewCache(maxForms), lru.New[string, *coverage.Region](maxRegions)
-	h.rows = format.NewCache(maxRows)
-	h.forms.Headline, h.rows.Headline = h.Headlines.Of, h.Headlines.Of
+	h.forms.Headline = h.Headlines.Of
 	return h
 }
 
