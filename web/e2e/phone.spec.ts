@@ -66,6 +66,9 @@ test("a phone's first screen has three hazards, and what to do of the first in t
   };
   expect([await lines(0), await lines(1), await lines(2)]).toEqual([2, 1, 1]);
   await expect(rows.nth(2).locator(".row-headline")).toBeInViewport({ ratio: 1 });
+  await expect(rows.nth(2).locator(".row-do")).toBeInViewport({ ratio: 1 });
+  // Each is said whole: what and where come before the end of three lines.
+  for (let n = 0; n < 3; n++) expect(await rows.nth(n).locator(".row-headline").evaluate((e) => e.scrollHeight - e.clientHeight)).toBeLessThanOrEqual(1);
 });
 
 test("where I am is shown, and no request tells the server of it", { tag: "@slow" }, async ({ page, server, context }) => {

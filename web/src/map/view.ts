@@ -18,6 +18,7 @@ import { place, type Placed, type Spot } from "./crowd";
 import { Images, SYMBOL } from "./images";
 import { workerAddress } from "./library";
 import { DEEPEST, FOUND, Surface, UNCHECKED } from "./surface";
+import "./swatches.css";
 
 maplibregl.setWorkerUrl(workerAddress);
 registerBasemap(maplibregl);
@@ -93,8 +94,12 @@ const CLOSE = 5;
 const MARGIN = 50;
 /** The zoom at which a cyclone without an area is shown. */
 const FROM_AFAR = 3.5;
+/** The zoom at which the towns that feel an earthquake are around it. */
+const FELT = 5;
 /** An area smaller than this, in CSS pixels, is brought nearer when it is selected. */
 const SEEN = 48;
+/** How far the winds of a storm reach, in degrees: its track alone would leave them under the edge. */
+const WINDS = 2.5;
 const empty: FeatureCollection = { type: "FeatureCollection", features: [] };
 // Drills are drawn first: none may cover what is real.
 const HAZARD_SOURCES = ["drills", "hazards"] as const;
@@ -456,19 +461,21 @@ export class MapView {
   }
 
   /** Brings a hazard into view: its area if there is one, else its point. */
-  show(h: Hazard, area: readonly [number, number, number, number] | undefined, closer: boolean): void {
+  show(h: Hazard, area: Box | undefined, closer: boolean): void {
+    area = withWinds(h, area);
     const motion = this.#reducedMotion() ? { animate: false } : { duration: 700 };
     if (area && (area[2] - area[0] > 0.01 || area[3] - area[1] > 0.01)) {
       this.map.fitBounds([...area], { padding: { top: 60, left: 60 + this.#covered.left, right: 60 + this.#covered.right, bottom: 60 + this.#covered.bottom }, maxZoom: 10, ...motion });
       return;
     }
     // A storm at sea is shown with the coasts around it: alone it would stand in nothing.
-    const zoom = closer ? Math.max(this.map.getZoom(), h.type_ID === "CYCLONE" ? FROM_AFAR : 7) : this.map.getZoom();
+    const zoom = closer ? Math.max(this.map.getZoom(), h.type_ID === "CYCLONE" ? FROM_AFAR : h.type_ID === "EARTHQUAKE" ? FELT : 7) : this.map.getZoom();
     this.map.easeTo({ center: [h.longitude, h.latitude], zoom, offset: [(this.#covered.left - this.#covered.right) / 2, -this.#covered.bottom / 2], ...motion });
   }
 
   /** Whether a hazard is in the part of the window that nothing covers, with its area, and that is not too small to be seen. */
-  frames(h: Hazard, area: readonly [west: number, south: number, east: number, north: number] | undefined): boolean {
+  frames(h: Hazard, area: Box | undefined): boolean {
+    area = withWinds(h, area);
     if (!this.#shows(h.longitude, h.latitude)) return false;
     if (!area) return true;
     const [west, south, east, north] = area;
@@ -695,6 +702,14 @@ export class MapView {
     this.listener.hovered(first ? Number(first.properties["id"]) : area[0], e.point);
   }
 }
+
+type Box = readonly [west: number, south: number, east: number, north: number];
+
+/** What is to be seen of a hazard: of a storm the winds around it too. */
+const withWinds = (h: Hazard, area: Box | undefined): Box | undefined =>
+  area && h.type_ID === "CYCLONE"
+    ? [Math.min(area[0], h.longitude - WINDS), Math.min(area[1], h.latitude - WINDS), Math.max(area[2], h.longitude + WINDS), Math.max(area[3], h.latitude + WINDS)]
+    : area;
 
 const distinct = (features: readonly MapGeoJSONFeature[]): number[] => [...new Set(features.map((f) => Number(f.properties["id"])))];
 

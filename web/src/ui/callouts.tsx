@@ -75,7 +75,7 @@ export function Callouts() {
   const narrow = page.narrow.value;
   const ranked = [...page.ranks.value].slice(0, narrow ? NARROW_RANKS : undefined).flatMap(([id, rank]) => {
     const h = store.shown.value.get(id);
-    return h ? [{ h, rank }] : [];
+    return h && h.uuid !== store.selected.value ? [{ h, rank }] : []; // the panel says what is selected
   });
   useEffect(() => {
     for (const { h } of ranked) if (!store.past.peek()) page.said.want(h);
