@@ -4,6 +4,7 @@ import type { FilterSpecification, Map as Drawn } from "maplibre-gl";
 import type { Schemas } from "../api";
 import { regular } from "../basemap";
 import { growth } from "../vocabulary.drawn";
+import { measured } from "../measures";
 import { takeOff } from "./overlay";
 import type { MapView } from "./view";
 
@@ -48,7 +49,7 @@ export function drawnOf(all: readonly Shape[]): { readonly shown: readonly Shape
       band,
       color,
       forecast,
-      value: word ?? (value === undefined ? "" : `${Math.round(value)} ${unit ?? ""}`.trim()),
+      value: word ?? (value === undefined ? "" : measured(value, unit)),
       size: value ?? 0,
       ...(role === "perimeter" ? { at: from(s) } : {}),
     };
@@ -69,7 +70,7 @@ export function draw(view: MapView, shown: readonly Shape[], dark: boolean, time
         color,
         forecast,
         ...((role === "position" || role === "coast") && forecast && geometry.type === "Point"
-          ? { time: [time(Date.parse(from)), role === "position" && value !== undefined ? `${Math.round(value)} ${unit ?? ""}` : ""].filter(Boolean).join("\n") }
+          ? { time: [time(Date.parse(from)), role === "position" && value !== undefined ? measured(value, unit) : ""].filter(Boolean).join("\n") }
           : {}),
       },
     })),

@@ -1,6 +1,5 @@
 // The list beside the map: the same hazards as text, also for readers who cannot see a map.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { rounded } from "../geometry";
 import { fold, isFiltering, type Filter } from "../filter";
 import { trust } from "../freshness";
 import { briefOf, severity, typeName, type Hazard, type Summary } from "../model";
@@ -9,6 +8,7 @@ import { byId, lands, language, number, text } from "../words";
 import { local, relative, zoneOf } from "../time";
 import { nearest } from "../towns";
 import { orders, type Order } from "../url";
+import { far, size } from "../units";
 import { usePage } from "./context";
 import { Ago, Badge, DrillTag, kindOf, Symbol } from "./parts";
 
@@ -281,17 +281,17 @@ function Facts({ h, said }: { h: Hazard; said: boolean }) {
   const m = moments(h);
   const known = store.areas.knownAs(h);
   const near = !known && nearest(page.towns.value, [h.longitude, h.latitude]);
-  const size = store.areas.size(h);
+  const km2 = store.areas.size(h);
   const from = store.me.value ?? (store.order.value === "distance" ? store.from.value : undefined);
   const facts = [
     known && text.list.only({ known: lands(known) }),
     near && !(said && near.metres > FAR) && !fold(h.hazard_Name).includes(fold(near.town.name))
       ? (near.metres < 5_000
         ? text.list.at({ town: near.town.name })
-        : text.list.near({ distance: kilometres(near.metres), direction: byId(text.list.directions, String(near.direction))!, town: near.town.name }))
+        : text.list.near({ distance: far(near.metres), direction: byId(text.list.directions, String(near.direction))!, town: near.town.name }))
       : "",
-    size === undefined ? "" : text.list.size({ km2: rounded(size) }),
-    from && !known ? (store.areas.contains(h, ...from) ? text.list.here : text.list.away({ distance: kilometres(away(h, from)) })) : "",
+    km2 === undefined ? "" : size(km2),
+    from && !known ? (store.areas.contains(h, ...from) ? text.list.here : text.list.away({ distance: far(away(h, from)) })) : "",
   ].filter(Boolean);
   if (said && facts.length === 0 && store.around.value - m.updated < HOUR) return null;
   return (
@@ -311,8 +311,6 @@ export function Until({ h }: { h: Hazard }) {
   const when = printing.value ? local(m.end, undefined, zoneOf(h)) : relative(m.end, store.around.value);
   return <span>{(m.over < Infinity ? text.list.ends : text.list.expected)({ when })}</span>;
 }
-
-const kilometres = (metres: number): string => number(metres < 10_000 ? Math.round(metres / 100) / 10 : Math.round(metres / 1000), { style: "unit", unit: "kilometer" });
 
 /** From this importance on a row says what to do. */
 const URGENT = 70;

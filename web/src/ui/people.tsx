@@ -1,6 +1,7 @@
 // What happens where, the people in the area of a hazard, and its importance, loaded when a panel is opened.
 import type { Schemas } from "../api";
 import type { Hazard } from "../model";
+import { speed } from "../measures";
 import { language, listed, number, text } from "../words";
 import { usePage } from "./context";
 import { forMembers } from "./later";
@@ -12,8 +13,6 @@ const Story = forMembers(async () => (await import("./story")).Story);
 
 /** An estimate: more than two digits would suggest a precision that it does not have. */
 const about = (n: number): string => number(n, { maximumSignificantDigits: 2 });
-
-const speed = (kmh: number): string => number(Math.round(kmh), { style: "unit", unit: "kilometer-per-hour" });
 
 /** Towns that are named at most. */
 const TOWNS = 8;

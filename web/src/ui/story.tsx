@@ -9,6 +9,8 @@ import { isDrill, type Hazard } from "../model";
 import { away, byImportance } from "../order";
 import { storyOf, type Issue, type Story as Told } from "../story";
 import { short } from "../time";
+import { burnt, speed } from "../measures";
+import { far } from "../units";
 import { drawn, listed, locale, number, text } from "../words";
 import { usePage } from "./context";
 import { Icon, Loading, Section, useData } from "./parts";
@@ -18,8 +20,6 @@ import "./story.css";
 const WITHIN = 100_000;
 const QUAKES = 5;
 
-const speed = (kmh: number): string => number(Math.round(kmh), { style: "unit", unit: "kilometer-per-hour" });
-const far = (meters: number): string => number(Number((meters / 1000).toPrecision(2)), { style: "unit", unit: "kilometer" });
 const country = (code: string): string => (code && new Intl.DisplayNames(locale(), { type: "region" }).of(code)) || code;
 
 export function Story({ h, e, version }: { h: Hazard; e: Schemas["Exposure"]; version: string }) {
@@ -232,7 +232,7 @@ function Growth({ h, version }: { h: Hazard; version: string }) {
             <dt>
               <time dateTime={m.time}>{short(Date.parse(m.time!))}</time>
             </dt>
-            <dd style={{ "--part": `${(100 * m.value) / most}%` }}>{drawn.story.hectares({ n: number(Number(m.value.toPrecision(2))) })}</dd>
+            <dd style={{ "--part": `${(100 * m.value) / most}%` }}>{burnt(m.value, drawn.story.hectares)}</dd>
           </Fragment>
         ))}
       </dl>
