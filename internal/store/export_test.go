@@ -15,7 +15,7 @@ import (
 
 // Ways is the number of ways that can be forced on a search: the store's own choice, along the
 // order, and more than any filter has.
-const Ways = 12
+const Ways = 13
 
 // PostgresKind maps an error of PostgreSQL.
 var PostgresKind = postgresKind

@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
@@ -165,7 +163,13 @@ type access struct {
 	// program that did not store it. Both are empty before they are counted.
 	placed   []candidate
 	unplaced []int64
+	// ended and active are the parts of a path along cells: ended knows the position in the standard
+	// order, too.
+	ended, active condition
 }
+
+// inOrder reports whether the path knows the standard order.
+func (a *access) inOrder() bool { return len(a.placed) > 0 || a.ended.text != "" }
 
 // candidate is a hazard as the tree knows it.
 type candidate struct {
@@ -197,19 +201,11 @@ func (f sqliteFinder) TellsText() bool { return f.Filter.TextIsWords() }
 func (f sqliteFinder) conditions(text bool) {
 	f.filtered()
 	if f.Filter.ByNumber() {
-		f.where.add("s.id IN (SELECT value FROM json_each(?))", numbers(f.Filter.Hazards))
+		f.where.add("s.id IN (SELECT value FROM json_each(?))", list(f.Filter.Hazards))
 	}
 	if text && f.Filter.Text != nil {
 		f.where.add("s.id IN (SELECT rowid FROM hazard_words WHERE hazard_words MATCH ?)", wordsQuery(f.Filter.Text))
 	}
-}
-
-func numbers(ids []int64) string {
-	text, err := json.Marshal(ids)
-	if err != nil {
-		panic(err) // numbers
-	}
-	return string(text)
 }
 
 // wordsQuery returns an FTS5 query for all words of the text. They are quoted; no word contains
@@ -236,7 +232,10 @@ func (f sqliteFinder) accesses() []access {
 		all = append(all, access{from: condition{from, args}, some: condition{some, args}})
 	}
 	if q.ByNumber() {
-		add(rowsOf(nil).text, "SELECT 1 FROM json_each(?)", numbers(q.Hazards))
+		add(rowsOf(nil).text, "SELECT 1 FROM json_each(?)", list(q.Hazards))
+	}
+	if way, ok := f.cells(); ok {
+		all = append(all, way)
 	}
 	if boxes := f.boxes(); boxes.text != "" {
 		// In the order of the rows, neighbours of which are often on one page. LIMIT -1 keeps SQLite from leaving the order out.
@@ -388,9 +387,15 @@ func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 		limit = min(limit, max(fewRows, int(math.Sqrt(float64(f.Limit)*total/lookupCost))))
 	}
 	density, fewest := 1.0, float64(maxRows+1)
+	celled := false
 	for i := range all {
-		if all[i].types && way != nil && f.boxesKnowTypes() {
+		switch {
+		case all[i].types && (celled || way != nil && f.boxesKnowTypes()):
 			continue // the boxes were counted, and are fewer
+		case all[i].tree && celled:
+			continue // it parts its nodes by time, of which the filter says nothing
+		case all[i].ended.text != "":
+			celled = f.Filter.Life == nil
 		}
 		n, err := f.size(ctx, &all[i], limit, total)
 		if err != nil {
@@ -403,8 +408,14 @@ func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 			return way, nil
 		}
 		density *= min(1, n/max(total, 1))
+		if n > maxRows && celled && alone && f.Sort.By == query.BySeverity && all[i].ended.text != "" && !slices.ContainsFunc(all[i+1:], func(a access) bool { return !a.types && !a.tree }) {
+			if dense, err := f.dense(ctx, total); err != nil || dense {
+				return nil, err
+			}
+			return &all[i], nil
+		}
 	}
-	if way == nil || !alone || f.Sort.By == query.BySeverity && len(way.placed) > 0 { // the tree knows the position of nearly all
+	if way == nil || !alone || f.Sort.By == query.BySeverity && way.inOrder() { // the tree knows the position of nearly all
 		return way, nil
 	}
 	if float64(f.Limit)/density < lookupCost*fewest {
@@ -417,6 +428,17 @@ func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 // to limit rows; more count as maxRows plus one. Its rows are kept in way, because reading them
 // again would be expensive. total is the number of all hazards.
 func (f sqliteFinder) size(ctx context.Context, way *access, limit int, total float64) (n float64, err error) {
+	if way.ended.text != "" {
+		most := maxRows
+		if f.Filter.Life != nil {
+			most = fewRows // of more the tree leaves out those of other times
+		}
+		query := fmt.Sprintf("SELECT count(*) FROM (%s LIMIT %d)", way.some.text, most+1)
+		if err := f.Tx.QueryRowContext(ctx, query, way.some.args...).Scan(&n); err != nil || n <= float64(most) {
+			return n, err
+		}
+		return maxRows + 1, nil
+	}
 	if !way.tree {
 		for _, c := range []condition{way.quick, way.some} {
 			if c.text == "" || n > maxRows {
@@ -513,7 +535,7 @@ func numbersOf(all []candidate) []int64 {
 
 // rowsOf returns the FROM clause for the rows of hazards by ID.
 func rowsOf(ids []int64) condition {
-	return conditionOf("json_each(?) c CROSS JOIN searchable s ON s.id = c.value", numbers(ids))
+	return conditionOf("json_each(?) c CROSS JOIN searchable s ON s.id = c.value", list(ids))
 }
 
 // Each calls found with the rows after a position in the order (nil means all), in that order,
@@ -551,6 +573,9 @@ func (f sqliteFinder) Each(ctx context.Context, after *query.Key, found func(Row
 		}
 		if f.Sort.By == query.BySeverity && len(way.placed) > 0 && !f.WithBodies {
 			return f.byPlace(ctx, way, after, where, order, found)
+		}
+		if f.Sort.By == query.BySeverity && way.ended.text != "" && !f.WithBodies {
+			return f.byCells(ctx, way, after, where, order, found)
 		}
 		_, err := f.rows(ctx, way.from, where, order, found)
 		return err

@@ -1,0 +1,186 @@
+package find
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query"
+)
+
+// Cells find hazards by type and place on SQLite: migrations/sqlite/0038_cells.sql has the columns.
+// They know where the southwest corner of a hazard's box lies, and how large the box is at most. Of
+// hazards that have ended their index also knows the position in the standard order.
+
+// size is a size of boxes. Numbers are in hundredths of a degree.
+type size struct {
+	extent int  // of a box, at most
+	cell   int  // the extent of a cell
+	from   int  // the number of the first cell
+	belts  bool // cells go all round
+}
+
+var sizes = []size{{1200, 1200, 1_000_000, false}, {300, 600, 2_000_000, false}, {100, 300, 3_000_000, false}, {0, 300, 4_000_000, false}, {1200, 1200, 5_000_000, true}}
+
+// cells is a row of neighbouring cells, from one to another, and the corners in them that may be of a
+// box that is sought: west, east, south, north.
+type cells [6]int
+
+// hundredths is a number of degrees as the columns have it.
+func hundredths(degrees float64) int { return int(degrees * 100) }
+
+// cellsOf returns the cells of all boxes that may meet b, and also of those that are nowhere.
+func cellsOf(b geo.Box, nowhere bool) (all []cells) {
+	const round, north = 36_000, 19_000
+	all = []cells{{0, 0, math.MinInt32, math.MaxInt32, math.MinInt32, math.MaxInt32}}
+	add := func(s size, west, east, south, north int) {
+		for row := south / s.cell; row <= north/s.cell; row++ {
+			first := s.from + row*1000
+			all = append(all, cells{first + west/s.cell, first + east/s.cell, west, east, south, north})
+		}
+	}
+	for _, s := range sizes {
+		reach := s.extent + 2 // with what is lost by rounding
+		inside := func(n, most int) int { return min(max(n, 0), most) }
+		south, most := inside(hundredths(b.South+90)-reach, north), inside(hundredths(b.North+90)+1, north)
+		west, east := inside(hundredths(b.West+180)-reach, round), inside(hundredths(b.East+180)+1, round)
+		switch {
+		case s.belts:
+			for row := south / s.cell; row <= most/s.cell; row++ {
+				all = append(all, cells{s.from + row*1000, s.from + row*1000, 0, round, south, most})
+			}
+		case b.West <= b.East:
+			add(s, west, east, south, most)
+		case west <= east: // all round
+			add(s, 0, round, south, most)
+		default:
+			add(s, west, round, south, most)
+			add(s, 0, east, south, most)
+		}
+		if nowhere && s.extent == 0 && most < north {
+			add(s, 0, round, north-1, north)
+		}
+	}
+	return all
+}
+
+// The parts of a question for cells: its types, and its cells.
+const (
+	cellTypes   = `SELECT value AS id FROM json_each(?)`
+	cellPresent = `SELECT min(type_id) FROM searchable UNION ALL SELECT (SELECT min(type_id) FROM searchable WHERE type_id > t.id) FROM t WHERE t.id IS NOT NULL`
+	cellRows    = `r AS MATERIALIZED (SELECT value ->> 0 AS c1, value ->> 1 AS c2, value ->> 2 AS x1, value ->> 3 AS x2, value ->> 4 AS y1, value ->> 5 AS y2 FROM json_each(?))`
+	cellHolds   = `s.cell BETWEEN r.c1 AND r.c2 AND s.x BETWEEN r.x1 AND r.x2 AND s.y BETWEEN r.y1 AND r.y2`
+)
+
+// endedIn returns a query for the hazards of the filter's types that have ended and whose boxes may
+// meet its first: their numbers, and what the standard order wants.
+func (f sqliteFinder) endedIn(cells string) condition {
+	types := condition{text: cellPresent}
+	if of := f.having; of != nil || len(f.Filter.Types) > 0 {
+		types = conditionOf(cellTypes, list(f.types()))
+	}
+	return conditionOf("WITH RECURSIVE t (id) AS ("+types.text+"), "+cellRows+
+		" SELECT s.id, s.severity, s.last_update_ms FROM t CROSS JOIN r CROSS JOIN searchable s INDEXED BY searchable_by_cell ON s.type_id = t.id AND "+cellHolds+" WHERE NOT s.active",
+		append(types.args, cells)...)
+}
+
+// activeIn returns a query for the numbers of the active hazards whose boxes may meet the filter's
+// first.
+func (f sqliteFinder) activeIn(cells string) condition {
+	return conditionOf("WITH "+cellRows+" SELECT s.id FROM r CROSS JOIN searchable s INDEXED BY searchable_active_by_cell ON "+cellHolds+" WHERE s.active", cells)
+}
+
+// cells returns the access path along the cells of the filter's first box; ok is false if it has
+// none.
+func (f sqliteFinder) cells() (way access, ok bool) {
+	bounds := f.Filter.Bounds()
+	if bounds == nil {
+		return way, false
+	}
+	in := list(cellsOf(bounds[0], f.Filter.Possible))
+	way.ended, way.active = f.endedIn(in), f.activeIn(in)
+	both := conditionOf("SELECT id FROM ("+way.ended.text+") UNION ALL SELECT id FROM ("+way.active.text+")", append(append([]any{}, way.ended.args...), way.active.args...)...)
+	way.from = conditionOf("(SELECT id FROM ("+both.text+") ORDER BY 1 LIMIT -1) c CROSS JOIN searchable s ON s.id = c.id", both.args...)
+	way.some = both
+	return way, true
+}
+
+// byCells is Each in the standard order along cells. Their index knows the order of what has ended,
+// so rows are read in parts, until enough are found.
+func (f sqliteFinder) byCells(ctx context.Context, way *access, after *query.Key, where condition, order string, found func(Row) (bool, error)) error {
+	ended := func(yield func(Row, error) bool) {
+		ask := conditionOf("SELECT s.id FROM ("+way.ended.text+") s", way.ended.args...)
+		if after != nil {
+			behind := f.behind(*after)
+			ask = conditionOf(ask.text+" WHERE "+behind.text, append(ask.args, behind.args...)...)
+		}
+		ask.text += " ORDER BY " + order
+		part, first := math.MaxInt32, math.MaxInt32
+		if f.Limit > 0 {
+			part = f.Limit + f.Limit/4 + 1
+			first = 4 * part // all are rarely needed
+		}
+		ids, err := f.numbers(ctx, fmt.Sprintf("%s LIMIT %d", ask.text, first), ask.args...)
+		for all := len(ids) < first; err == nil; part *= 2 {
+			n := min(part, len(ids))
+			near := slices.Sorted(slices.Values(ids[:n])) // neighbours are often on one page
+			if n > 0 && !f.yield(ctx, rowsOf(near), where, order, yield) {
+				return
+			}
+			if ids = ids[n:]; len(ids) > 0 {
+				continue
+			}
+			if all {
+				return
+			}
+			all = true
+			ids, err = f.numbers(ctx, fmt.Sprintf("%s LIMIT -1 OFFSET %d", ask.text, first), ask.args...)
+		}
+		yield(Row{}, err)
+	}
+	active := func(yield func(Row, error) bool) {
+		f.yield(ctx, conditionOf("("+way.active.text+") c CROSS JOIN searchable s ON s.id = c.id", way.active.args...), where, order, yield)
+	}
+	return f.merge([]iter.Seq2[Row, error]{active, ended}, found)
+}
+
+// dense reports whether the order leads to a page sooner than cells do, of which there are many: a
+// sample of all hazards says how many rows of the order are not wanted.
+func (f sqliteFinder) dense(ctx context.Context, total float64) (bool, error) {
+	const (
+		sample   = 200
+		rowCost  = 8    // of a row that is looked up, in microseconds
+		cellCost = 0.75 // of one in a cell, found and sorted
+	)
+	var ids []int64
+	for i := range sample {
+		ids = append(ids, int64(total*(float64(i)+0.5)/sample)+1)
+	}
+	one := Question{Filter: f.Filter, sources: f.sources, Named: f.Named}
+	one.filtered()
+	typed := conditionOf("TRUE")
+	if f.Sort.By == query.BySeverity {
+		among(&typed, "s.type_id", f.types(), func(t hazard.Type) any { return string(t) })
+	}
+	rows := rowsOf(ids)
+	var order, wanted float64
+	args := append(append(append([]any{}, typed.args...), one.where.args...), rows.args...)
+	err := f.Tx.QueryRowContext(ctx, "SELECT coalesce(sum("+typed.text+"), 0), coalesce(sum("+one.where.text+"), 0) FROM "+rows.text, args...).Scan(&order, &wanted)
+	wanted = max(wanted, 0.5)
+	return float64(f.Limit)*order/wanted*rowCost < wanted/sample*total*cellCost, err
+}
+
+// list returns values as SQLite's json_each takes them.
+func list[T any](all []T) string {
+	text, err := json.Marshal(all)
+	if err != nil {
+		panic(err) // numbers and texts
+	}
+	return string(text)
+}
