@@ -20,6 +20,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"runtime/pprof"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,7 +49,7 @@ const (
 )
 
 // Paths with everything; a page of the last two has at most 1,000 and 2,000 hazards.
-var paths = []struct{ name, path string }{
+var paths = []format{
 	{"GeoJSON", "/hazards/active?f=geojson"},
 	{"KML", "/hazards/active?f=kml"},
 	{"CSV", "/hazards/active?f=csv"},
@@ -59,9 +61,12 @@ var paths = []struct{ name, path string }{
 	{"found hazards as KML", "/hazards?status=A&limit=1000&f=kml"},
 }
 
+type format struct{ name, path string }
+
 type options struct {
 	hazards, rounds int
 	json            bool
+	profile, only   string
 }
 
 func main() {
@@ -69,12 +74,31 @@ func main() {
 	flag.IntVar(&o.hazards, "hazards", 5000, "active hazards")
 	flag.IntVar(&o.rounds, "rounds", 5, "changes, after each of which all formats are requested")
 	flag.BoolVar(&o.json, "json", false, "print JSON")
+	flag.StringVar(&o.profile, "profile", "", "write a CPU profile of the service to this `file`")
+	flag.StringVar(&o.only, "only", "", "the format of this `name` alone")
 	flag.Parse()
 	if served.Kind() == served.KindServer {
-		measure.Exit("bench/formats", served.Serve(app.Config{Settings: app.Settings{DataDir: flag.Arg(0)}}, served.Wait))
+		measure.Exit("bench/formats", serve(flag.Arg(0), o.profile))
 		return
 	}
+	paths = slices.DeleteFunc(paths, func(p format) bool { return o.only != "" && p.name != o.only })
 	measure.Main("bench/formats", func(ctx context.Context) error { return run(ctx, o) })
+}
+
+// serve runs the service, and writes a profile of it unless file is empty.
+func serve(dir, file string) (err error) {
+	if file != "" {
+		f, err := os.Create(file)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	return served.Serve(app.Config{Settings: app.Settings{DataDir: dir}}, served.Wait)
 }
 
 // cost is what one format took, in milliseconds.
@@ -93,7 +117,7 @@ func run(ctx context.Context, o options) (err error) {
 	if err := fill(ctx, dir, o.hazards, hazard.At(time.Now())); err != nil {
 		return err
 	}
-	s, err := served.StartServer(ctx, 0, dir)
+	s, err := served.StartServer(ctx, 0, "--profile="+o.profile, dir)
 	if err != nil {
 		return err
 	}

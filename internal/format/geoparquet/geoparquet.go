@@ -76,7 +76,7 @@ func Create(out io.Writer, columns []Column) *Writer {
 		table.names = append(table.names, c.Name)
 	}
 	table.names = append(table.names, geometryColumn, boxColumn)
-	return &Writer{columns: columns, out: parquet.NewGenericWriter[any](out, parquet.NewSchema("features", table), parquet.Compression(&zstd.Codec{}))}
+	return &Writer{columns: columns, out: parquet.NewGenericWriter[any](out, parquet.NewSchema("features", table), parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}))}
 }
 
 func nodeOf(t Type) parquet.Node {
