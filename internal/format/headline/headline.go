@@ -123,7 +123,7 @@ func Make(h *hazard.Hazard, around *Around, r Reader) Headline {
 	case before != "":
 		p.when, p.second, p.bad = "", []string{m.endedHow()}, ""
 		out.First, out.Second = m.sentences(&p)
-		out.Headline, out.What, out.Until = m.joined(m.say(before, "s", m.lowered(out.First)), out.Second), m.say(before, "s", lower(p.what, m.l)), m.say("endedAt", "t", m.clock(h.End))
+		out.Headline, out.What, out.Until = m.joined(m.say(before, "s", m.lowered(out.First)), out.Second), m.say(before, "s", m.lowered(p.what)), m.say("endedAt", "t", m.clock(h.End))
 		out.Headline = m.capital(out.Headline)
 	default:
 		out.First, out.Second = m.sentences(&p)

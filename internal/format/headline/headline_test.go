@@ -133,9 +133,58 @@ func TestEveryLanguageHasTheWords(t *testing.T) {
 	}
 }
 
+// Names as sources write them, drawn from recordings: what is said twice, lists, codes of states.
+func TestWhereIsSaidOnceAndWithoutLists(t *testing.T) {
+	at := instant(t, "2026-11-26T12:01:00Z")
+	avalanche := hazard.Hazard{Type: hazard.Avalanche, Severity: hazard.Advisory, Status: hazard.Active, Source: "eaws", Latitude: 47.3, Longitude: 11.51, Start: at, End: at.Add(time.Hour), EndGiven: true}
+	for name, want := range map[string]string{
+		"Avalanche danger 3 Considerable - Rattlesnake, MT, United States": "for Rattlesnake, ",
+		"Flood alert - River Amber in Derbyshire, Derbyshire, England":     "for River Amber in Derbyshire, England, ",
+	} {
+		h := avalanche
+		h.Name = name
+		if got := Make(&h, AroundOf(&h), Reader{words.English(), at}); !strings.Contains(got.Headline, want) || strings.Contains(got.Headline, "United States") {
+			t.Errorf("%s: %s, want %q", name, got.Headline, want)
+		}
+	}
+	for name, want := range map[string]string{
+		"Avalanche danger 3 Considerable - Glockner Group; Deferegger Alps East; Schober Group West; Venediger Group South; Lasörling Group, Tyrol, Austria": "in 5 areas of Tyrol, Austria.",
+		"Avalanche danger 3 Considerable - Glockner Group; Lasörling Group, Tyrol, Austria":                                                                  "for Glockner Group and Lasörling Group, Tyrol, Austria.",
+		"Avalanche danger 3 Considerable - Glockner Group; Lasörling Group and 7 more":                                                                       "in 9 areas of Tyrol.",
+	} {
+		h := avalanche
+		h.Name, h.Placed, h.PlaceKnownAs = name, hazard.PlaceRegion, "Tyrol"
+		if got := Make(&h, AroundOf(&h), Reader{words.English(), at}); !strings.HasSuffix(got.Headline, want) {
+			t.Errorf("%s: %s, want %q at its end", name, got.Headline, want)
+		}
+	}
+	epidemic := hazard.Hazard{Name: "DR Congo/Uganda: Ebola Outbreak - May 2026", Type: hazard.Biomedical, Severity: hazard.Information, Status: hazard.Active, Source: "reliefweb", Placed: hazard.PlaceRegion,
+		PlaceKnownAs: "Democratic Republic of the Congo", Latitude: -2.88, Longitude: 23.65, Start: at, End: at}
+	if got := Make(&epidemic, AroundOf(&epidemic), Reader{words.English(), at}); got.Headline != "Ebola outbreak in DR Congo and Uganda." {
+		t.Error(got.Headline)
+	}
+}
+
+func TestAnEarthquakeAtSeaIsInUTC(t *testing.T) {
+	at := instant(t, "2026-11-26T12:01:00Z")
+	h := hazard.Hazard{Name: "M 4.9 Earthquake - South of Fiji Islands", Type: hazard.Earthquake, Severity: hazard.Information, Status: hazard.Active, Latitude: -23.63, Longitude: 179.38, Start: instant(t, "2026-11-25T12:51:00Z"), Measurements: measured(hazard.Magnitude, 4.9)}
+	if got := Make(&h, AroundOf(&h), Reader{words.English(), at}).Headline; !strings.Contains(got, "Wednesday 12:51 UTC.") {
+		t.Error(got)
+	}
+}
+
+func TestWhatIsOverKeepsItsName(t *testing.T) {
+	at := instant(t, "2026-11-26T12:01:00Z")
+	h := hazard.Hazard{Name: "Volcano - Pacaya, Guatemala", Type: hazard.Volcano, Severity: hazard.Advisory, Status: hazard.Expired, Reason: hazard.EndExpired, Source: "eonet", Latitude: 14.38, Longitude: -90.6, Start: at, End: at}
+	if got := Make(&h, AroundOf(&h), Reader{words.English(), at}); !strings.HasPrefix(got.What, "Ended: Pacaya volcano") {
+		t.Error(got.What)
+	}
+}
+
 func TestInstructionsAreShortened(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                          "",
+		"": "",
+		"Actions to protect human life and property willvary within tsunami advisory areas.If you are in a tsunami advisory area: Move out of the water.Be alert to local officials.": "If you are in a tsunami advisory area: Move out of the water. Be alert to local officials.",
 		"Move to higher ground now": "Move to higher ground now.",
 		"Turn around, don't drown when encountering flooded roads. Most flood deaths occur in vehicles. Stay away from the river.": "Stay away from the river.",
 		"Turn around, don't drown when encountering flooded roads. Most flood deaths occur in vehicles.":                           "Turn around, don't drown when encountering flooded roads.",

@@ -1,6 +1,7 @@
 package headline
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,7 +27,30 @@ func splitName(name string) (event, place string) {
 	if before, after, colon := strings.Cut(name, ": "); !ok && colon && wordWarning.MatchString(before) {
 		event, place = before, after
 	}
-	return event, strings.ReplaceAll(place, " - ", ", ")
+	if lands, what, colon := strings.Cut(event, ": "); colon && monthAlone.MatchString(place) { // "DR Congo/Uganda: Ebola Outbreak - May 2026"
+		event, place = what, strings.ReplaceAll(lands, "/", "; ")
+	}
+	return event, saidOnce(strings.ReplaceAll(place, " - ", ", "))
+}
+
+// monthAlone matches what some names have in the place of a place.
+var monthAlone = regexp.MustCompile(`^(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* \d{4}$`)
+
+// ofState matches the end of a place that has the code of its state, which is said by its name.
+var ofState = regexp.MustCompile(`, [A-Z]{2}, United States$`)
+
+// saidOnce is a place without what it says twice: "Sawtooth, ID, United States" is in the state that
+// is added by its name, "River Amber in Derbyshire, Derbyshire" in one county.
+func saidOnce(place string) string {
+	place = ofState.ReplaceAllString(place, "")
+	before, after, ok := strings.Cut(place, ", ")
+	if again, rest, more := strings.Cut(after, ", "); ok && strings.HasSuffix(before, " in "+again) {
+		if !more {
+			return before
+		}
+		return before + ", " + rest
+	}
+	return place
 }
 
 // isState tells the countries whose states stand for the country, where English readers know them.
@@ -127,7 +151,7 @@ func (m *maker) country() string {
 const shoreKm = 30
 
 var (
-	andMore  = regexp.MustCompile(`,? and \d+ more$`)
+	andMore  = regexp.MustCompile(`,? and (\d+) more$`)
 	usCounty = regexp.MustCompile(`^(.+), ([A-Z]{2})$`)
 	sourceKm = regexp.MustCompile(`(\d+(?:\.\d+)?) ?(km|miles?) ([NESW]{1,3}) of (.+)$`)
 )
@@ -184,7 +208,12 @@ func (m *maker) warned() string {
 	switch {
 	case m.h.Somewhere() && len(m.districts()) > 1:
 		return m.say("withOthers", "place", m.districtNamed(), "n", len(m.districts())-1, "land", m.knownAs())
+	case m.h.Somewhere() && m.h.Source == "reliefweb": // its names are of countries, of which the record knows one
+		return m.say("in", "place", m.and(slicesOf))
 	case m.h.Somewhere():
+		if len(slicesOf) > 1 {
+			return m.someOf(slicesOf)
+		}
 		if m.named != "" {
 			return m.say("for", "place", m.within(m.named, m.knownAs(), ""))
 		}
@@ -226,6 +255,21 @@ func (m *maker) warned() string {
 		return m.say("for", "place", m.within(slicesOf[0], m.stateName(), m.country()))
 	}
 	return m.point()
+}
+
+// someOf says areas of unknown shape: up to four by name, else how many, and the land that the last
+// of them is followed by.
+func (m *maker) someOf(areas []string) string {
+	last, land, _ := strings.Cut(areas[len(areas)-1], ", ")
+	areas = append(slices.Clone(areas[:len(areas)-1]), last)
+	n := len(areas)
+	if more := andMore.FindStringSubmatch(m.named); more != nil {
+		n += int(atof(more[1]))
+	}
+	if n <= fewCounties {
+		return m.say("for", "place", m.within(m.and(areas), cmp.Or(land, m.knownAs()), ""))
+	}
+	return m.say("areas", "n", n, "land", cmp.Or(land, m.knownAs()))
 }
 
 var (

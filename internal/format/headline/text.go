@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -128,7 +129,7 @@ const instructionLength = 140
 // thanks, what a warning means, what the weather does.
 var leftOut = regexp.MustCompile(`(?i)https?:|www\.|thank|please report|report (?:observed|severe|your)|\d{3}[- ]\d{3}[- ]\d{4}|most flood deaths|for more information|monitor .*radio|@|this is an? [a-z ,-]*life.threatening situation[.!]|please advise|\ban? [a-z -]+ (?:warning|watch|advisory)[a-z ]* (?:means|is issued)` +
 	`|^(?:(?:heavy|locally|lake effect|high|strong|gusty|these|the|dangerous|large|damaging|even) )*(?:rain(?:fall)?|snow|surf|winds?|waves|hydration|\d+ inches of [a-z -]*water)(?: this strong)? (?:will|can|could|may|is|are)\b` +
-	`|^(?:a combination of|operating a|these conditions|sustained wind|severe debris|in hilly terrain there|flooding is|rip currents are|any fires|there (?:is|are) a|the next statement|this (?:warning|will|does))\b`)
+	`|^(?:actions to protect|a combination of|operating a|these conditions|sustained wind|severe debris|in hilly terrain there|flooding is|rip currents are|any fires|there (?:is|are) a|the next statement|this (?:warning|will|does))\b`)
 
 // rhyme marks sentences that count only where nothing else says what to do.
 var rhyme = regexp.MustCompile(`(?i)turn around,? don'?t drown|ready,? set,? go`)
@@ -159,7 +160,7 @@ func Sentences(text string) (all []string) {
 	begin := 0
 	for i, r := range text {
 		next := i + utf8.RuneLen(r)
-		end := strings.ContainsRune("。！？", r) || strings.ContainsRune(".!?।", r) && (next == len(text) || text[next] == ' ')
+		end := strings.ContainsRune("。！？", r) || strings.ContainsRune(".!?।", r) && (next == len(text) || text[next] == ' ' || r == '.' && glued(text, i))
 		if end {
 			if s := strings.TrimSpace(text[begin:next]); s != "" {
 				all = append(all, s)
@@ -171,6 +172,15 @@ func Sentences(text string) (all []string) {
 		all = append(all, s)
 	}
 	return all
+}
+
+// glued reports whether the full stop at i ends a sentence though the next follows without a blank,
+// as where a source lost the ends of lines: "areas.If".
+func glued(text string, i int) bool {
+	before, _ := utf8.DecodeLastRuneInString(text[:i])
+	after, n := utf8.DecodeRuneInString(text[i+1:])
+	then, _ := utf8.DecodeRuneInString(text[i+1+n:])
+	return unicode.IsLower(before) && unicode.IsUpper(after) && unicode.IsLower(then)
 }
 
 // Unwrapped sets a bulletin as text: lines that were broken by length are joined, blank lines and

@@ -82,6 +82,7 @@ func (m *maker) earthquake() (p parts) {
 		p.what = m.say("deep", "what", p.what, "km", m.number(nearest(v, 10), 0))
 	}
 	p.placeFirst, p.where = true, m.point()
+	m.utc = m.a.Near == nil && m.a.Country == "" && (m.a.OffCountry == "" || m.a.OffKm >= shoreKm) // at sea without a town (rule 12)
 	if given := givenQuake.FindStringSubmatch(m.named); given != nil && m.l.ID == "en" {
 		words := strings.Fields(given[1])
 		for i, w := range words[:1] {
@@ -143,7 +144,7 @@ func (m *maker) earthquake() (p parts) {
 // coast is the coast that a tsunami message warns.
 func (m *maker) coast() string {
 	if found := between.FindStringSubmatch(m.text); found != nil {
-		from, to := strings.TrimSpace(found[1]), strings.TrimSpace(found[2])
+		from, to := borders.Replace(strings.TrimSpace(found[1])), borders.Replace(strings.TrimSpace(found[2]))
 		land := ""
 		if place, after, ok := strings.Cut(from, ", "); ok && strings.HasSuffix(to, ", "+after) {
 			from, to, land = place, strings.TrimSuffix(to, ", "+after), after
@@ -155,6 +156,9 @@ func (m *maker) coast() string {
 	}
 	return ""
 }
+
+// borders writes ends of coasts as in a sentence: the bulletins have "The Cal./Mexico Border".
+var borders = strings.NewReplacer("The ", "the ", "Cal./", "California/", " Border", " border")
 
 // quakeOf returns the magnitude and the place of the earthquake in a tsunami message.
 func (m *maker) quakeOf() (magnitude, place string) {
