@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"html/template"
 	"net/url"
 	"strings"
 
@@ -34,7 +35,10 @@ type HereHazard struct {
 }
 
 // HerePlace is a place of the same name.
-type HerePlace struct{ Name, Query string }
+type HerePlace struct {
+	Name  string
+	Query template.URL // the question, encoded
+}
 
 // HTML returns the page.
 func (h *Here) HTML() ([]byte, error) { return execute(h.language(), "here.html", h) }
@@ -75,15 +79,15 @@ func (h *Here) Watched() string {
 // Ref is the path of the page in another language, without its parameter lang.
 func (h *Here) Ref() string { return h.Root + "/here" }
 
-// Query is the question as the part of an address.
-func (h *Here) Query() string {
+// Query is the question as the part of an address, encoded.
+func (h *Here) Query() template.URL {
 	_, query, _ := strings.Cut(h.Link, "?")
 	values, err := url.ParseQuery(query)
 	if err != nil {
 		return ""
 	}
 	values.Del("lang")
-	return values.Encode()
+	return template.URL(values.Encode())
 }
 
 // QR is the link as a QR code.

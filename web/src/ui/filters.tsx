@@ -47,7 +47,7 @@ export function Filters() {
               <span class="chip-mark">
                 <SeverityMark id={s.id} />
               </span>
-              <span class="chip-n">{known ? number(n) : "?"}</span> <span class="chip-name">{severityCode(s)}</span>
+              <span class="chip-n">{known ? number(n) : "?"}</span> <span class="chip-name" aria-hidden="true">{severityCode(s)}</span>
               <span class="sr">{severityName(s)}</span>
             </button>
           );

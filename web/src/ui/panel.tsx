@@ -94,8 +94,8 @@ function Content({ h }: { h: Hazard }) {
         {hidden && <p class="note">{text.panel.notShown}</p>}
         <MergedHere h={h} />
         <ToDo h={h} over={over} />
-        {!store.past.value && <People h={h} version={version} />}
         {h.brief ? <p class="muted" role="status">{store.elsewhere.value?.note || text.panel.loading}</p> : <Description h={h} said={said} />}
+        {!store.past.value && <People h={h} version={version} />}
         <Drawn h={h} version={version} />
         {!h.brief && <Times h={h} over={over} sources={sourcesOf(reports.data, store.sources.value)} />}
         {!store.past.value && <Pictures h={h} version={version} />}

@@ -115,7 +115,7 @@ export function Shell({ logout }: { logout: () => void }) {
         <div class="stage">
           <MapPlace />
           {page.drawn.value && <Callouts />}
-          <div class="map-controls" role="group">
+          <div class="map-controls">
             <IconButton icon="plus" class="map-far" label={text.map.zoomIn} onClick={() => page.withMap((map) => map.zoomBy(1))} />
             <IconButton icon="minus" class="map-far" label={text.map.zoomOut} onClick={() => page.withMap((map) => map.zoomBy(-1))} />
             <IconButton icon="world" class="map-far" label={text.map.world} onClick={() => page.withMap((map) => map.world())} />

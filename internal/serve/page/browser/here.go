@@ -2,6 +2,7 @@ package browser
 
 import (
 	"errors"
+	"html/template"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -96,7 +97,7 @@ func (a *Pages) fillHere(r *http.Request, p *pages.Here, values url.Values) erro
 		}
 		p.Near = append(p.Near, one)
 	}
-	p.Link = a.BaseURL + "/here?" + positionOf(h.Place.Lat, h.Place.Lon, p.Language.ID)
+	p.Link = a.BaseURL + "/here?" + string(positionOf(h.Place.Lat, h.Place.Lon, p.Language.ID))
 	return nil
 }
 
@@ -114,6 +115,6 @@ func placeName(p read.HerePlace) string {
 	return name
 }
 
-func positionOf(lat, lon float64, language string) string {
-	return url.Values{"lat": {strconv.FormatFloat(lat, 'f', -1, 64)}, "lon": {strconv.FormatFloat(lon, 'f', -1, 64)}, "lang": {language}}.Encode()
+func positionOf(lat, lon float64, language string) template.URL {
+	return template.URL(url.Values{"lat": {strconv.FormatFloat(lat, 'f', -1, 64)}, "lon": {strconv.FormatFloat(lon, 'f', -1, 64)}, "lang": {language}}.Encode()) // encoded, so the template leaves it as it is
 }
