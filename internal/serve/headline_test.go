@@ -2,12 +2,17 @@ package serve_test
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hazardd/hazardd/internal/app"
+	"github.com/hazardd/hazardd/internal/serve/route"
 )
 
 // said is the answer of GET /hazards/{hazard-id}/headline.
@@ -30,6 +35,12 @@ func TestAHeadlineSaysWhatAnEditorWrote(t *testing.T) {
 	s.do("reader", http.MethodGet, "/hazards/"+h.UUID+"/headline?lang=fr", nil).JSON(t, &got)
 	if got.Instruction != "Stay away from the dike." || got.Language != "fr" {
 		t.Errorf("after a change: %+v", got)
+	}
+	// What is written in capitals is set as sentences, the instruction too.
+	s.do("red", http.MethodPatch, "/hazards/"+h.UUID, map[string]string{"description": "WATER IS OVER THE QUAY SINCE 0600.\nPEOPLE IN CELLARS ARE IN DANGER.", "instruction": "STAY AWAY FROM THE DIKE AND THE QUAY."})
+	s.do("reader", http.MethodGet, "/hazards/"+h.UUID+"/headline", nil).JSON(t, &got)
+	if got.Instruction != "Stay away from the dike and the quay." || !strings.Contains(got.Headline, ": water is over the quay since 0600.") {
+		t.Errorf("in capitals: %+v", got)
 	}
 	if a := s.do("reader", http.MethodGet, "/hazards/"+h.UUID+"/changes", nil); !strings.Contains(string(a.Body), `{"field":"instruction","from":"Move cars from the lower town before 16:00.","to":"Stay away from the dike."}`) {
 		t.Errorf("history: %s", a.Body)
@@ -207,5 +218,48 @@ func TestHereSaysWhatHoldsAndWhoWatches(t *testing.T) {
 	}
 	if a := s.do("reader", http.MethodGet, "/here?place=Xyzzyqwv", nil); a.Status != http.StatusNotFound {
 		t.Errorf("a place that nobody knows: %d", a.Status)
+	}
+}
+
+// A link of a page leads where it says: with the parameters that it has, not with one that is made of them all.
+func TestTheLinksOfPagesLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	s := start(t, func(c *app.Config) { c.Public = route.PublicMap })
+	h := s.hazard("red", "hazard_Name", "Flood - Elbe at Lauenburg", "type_ID", "FLOOD", "latitude", 53.373, "longitude", 10.56)
+	href := regexp.MustCompile(`(?:href|src)="([^"#]+)`)
+	asked := map[string]bool{}
+	for _, path := range []string{"/here", "/here?place=Springfield", "/here?lat=53.373&lon=10.56", "/h/" + h.UUID, "/h/" + h.UUID + "/brief", "/status"} {
+		a := s.do("", http.MethodGet, path, nil, "Accept", "text/html")
+		if a.Status != http.StatusOK {
+			t.Errorf("%s: %d", path, a.Status)
+		}
+		all := href.FindAllSubmatch(a.Body, -1)
+		if len(all) < 5 {
+			t.Errorf("%s has %d links", path, len(all))
+		}
+		base, _ := url.Parse(path)
+		for _, found := range all {
+			to, err := base.Parse(html.UnescapeString(string(found[1])))
+			if err != nil {
+				t.Errorf("%s: %v", path, err)
+				continue
+			}
+			if asked[to.RequestURI()] || to.Scheme != "" || to.Path == "/" {
+				continue
+			}
+			asked[to.RequestURI()] = true
+			got := s.do("", http.MethodGet, to.RequestURI(), nil, "Accept", "text/html, */*")
+			if got.Status >= 400 && !strings.HasPrefix(to.Path, "/assets/") {
+				t.Errorf("%s leads to %s: %d", path, to, got.Status)
+			}
+			for name := range to.Query() {
+				if strings.ContainsAny(name, "=&") {
+					t.Errorf("%s leads to %s, whose parameter is named %q", path, to, name)
+				}
+			}
+			if strings.Contains(path, "lat=") && to.Path == "/here" && to.Query().Get("lat") != "53.373" {
+				t.Errorf("%s forgets the place: %s", path, to)
+			}
+		}
 	}
 }

@@ -67,11 +67,11 @@ export function reflow(text: string): string {
 const SHOUTED = 24;
 
 /**
- * Sets paragraphs in capitals as sentences. Words that `names` writes with a capital keep it; usual abbreviations and words with digits stay.
+ * Sets paragraphs in capitals as sentences. Words that `names` writes with a capital, and not all in capitals, keep it; usual abbreviations and words with digits stay.
  * Texts in which capitals mean something, such as a line between small letters, stay as they are.
  */
 export function calm(text: string, names: string): string {
-  const known = new Map((names.match(/\p{Lu}[\p{L}'’]+/gu) ?? []).map((word) => [word.toUpperCase(), word]));
+  const known = new Map((names.match(/\p{Lu}[\p{L}'’]*\p{Ll}[\p{L}'’]*/gu) ?? []).map((word) => [word.toUpperCase(), word]));
   return text
     .split(/(\n{2,})/)
     .map((part) => {

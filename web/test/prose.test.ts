@@ -43,5 +43,6 @@ test("what was written in capitals is set as sentences, with the names that are 
     "A Flash Flood Emergency for Kendall county. Move to higher ground now...Do not wait until 4 PM.",
   );
   expect(calm("* WHAT...Flooding caused by excessive rainfall continues.\n\nTURN AROUND", names)).toBe("* WHAT...Flooding caused by excessive rainfall continues.\n\nTURN AROUND");
+  expect(calm("WATER IS OVER THE QUAY AND RISES.", "Flood for Old Harbour: WATER IS OVER THE QUAY")).toBe("Water is over the quay and rises."); // a headline that shouts names nothing
   expect(calm("洪水警報が発表されています。", names)).toBe("洪水警報が発表されています。");
 });

@@ -107,7 +107,7 @@ func Make(h *hazard.Hazard, around *Around, r Reader) Headline {
 	m := &maker{h: h, a: around, l: r.Language, at: r.At, zone: around.zone(), text: h.Description}
 	m.event, m.named = splitName(h.Name)
 	p := m.parts()
-	out := Headline{What: strings.TrimRight(m.capital(p.what), ",،、， "), HowBad: cmp.Or(p.howBad, trimmed(p.bad)), Where: cmp.Or(p.place, trimmed(p.where)), Until: p.until, Instruction: Shortened(beginning(InstructionOf(h))), Language: m.l.ID}
+	out := Headline{What: strings.TrimRight(m.capital(p.what), ",،、， "), HowBad: cmp.Or(p.howBad, trimmed(p.bad)), Where: cmp.Or(p.place, trimmed(p.where)), Until: p.until, Instruction: Shortened(Sentenced(beginning(InstructionOf(h)))), Language: m.l.ID}
 	out.HowBad, out.Where = cmp.Or(out.HowBad, m.say("notKnown")), cmp.Or(out.Where, m.say("notKnown"))
 	if m.l.ID == "en" {
 		out.Where = preposition.ReplaceAllString(out.Where, "")
@@ -172,7 +172,7 @@ func (m *maker) state() string {
 func (m *maker) endedHow() string {
 	switch h := m.h; {
 	case h.Status == hazard.Active:
-		if s := sentenceWith(m.text, "no longer"); s != "" && m.l.ID == "en" {
+		if s := sentenceWith(Sentenced(m.text), "no longer"); s != "" && m.l.ID == "en" {
 			return s
 		}
 		return m.say("allClear")

@@ -678,12 +678,14 @@ func (m *maker) responseEnded() string {
 
 // firstFact is the first sentence of an editor's description, shortened, as what follows a colon.
 func (m *maker) firstFact() string {
-	all := Sentences(oneLine(m.text))
+	all := Sentences(oneLine(Sentenced(m.text)))
 	if len(all) == 0 {
 		return ""
 	}
 	s := strings.TrimRight(all[0], ".!。।")
-	s = strings.TrimPrefix(s, "Water ")
+	if strings.HasPrefix(s, "Water level ") {
+		s = strings.TrimPrefix(s, "Water ")
+	}
 	return m.say("colon") + lower(s, m.l)
 }
 
