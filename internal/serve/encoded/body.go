@@ -11,7 +11,6 @@ import (
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -39,9 +38,7 @@ type Body struct {
 	// Plain means that it is sent as it is: it is compressed in itself, or would be sent late.
 	Plain bool
 	// Header is the rest of the header of an answer that is kept.
-	Header http.Header
-	// packed is the compressed text of a Packed body, instead of the forms.
-	packed  []byte
+	Header  http.Header
 	entries []entry // of Lists.Entries
 	forms   [encodings]form
 	etags   [encodings][]string // ready to be a header's value
@@ -88,22 +85,9 @@ func (b *Body) Length(e Encoding) []string {
 	return b.forms[e].length
 }
 
-// Packed reports whether the text is too large to be kept as it is: it has no bytes, length and tags, but
-// only Unpack.
-func (b *Body) Packed() bool { return b.packed != nil }
-
-// Unpack writes the text of a Packed body.
-func (b *Body) Unpack(out io.Writer) error {
-	_, err := io.Copy(out, s2.NewReader(bytes.NewReader(b.packed)))
-	return err
-}
-
 // size returns the bytes that the body counts for: the compressed forms together are smaller than
 // the text.
 func (b *Body) size() int {
-	if b.Packed() {
-		return len(b.packed)
-	}
 	if b.Plain {
 		return len(b.forms[Identity].data)
 	}

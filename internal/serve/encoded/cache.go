@@ -7,8 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/klauspost/compress/s2"
-
 	"github.com/hazardd/hazardd/internal/store/view"
 )
 
@@ -119,47 +117,16 @@ func (c *cache) count(s *slot, body *Body) {
 }
 
 // buffer holds a body while it is made. A kept body has at most a third of what is kept: 5,000 hazards
-// with plain areas take half of that. With pack, what is larger is compressed, and has as much again, of
-// mostPacked times as much text.
+// with plain areas take half of that.
 type buffer struct {
 	bytes.Buffer
-	most   int // bytes
-	pack   bool
-	packer *s2.Writer
-	packed bytes.Buffer
-	text   int // bytes that were compressed
+	most int // bytes
 }
-
-// mostPacked is by how much a text is compressed at most: it bounds the work of one reader.
-const mostPacked = 16
 
 func (b *buffer) Write(p []byte) (int, error) {
-	if b.packer == nil && b.Len()+len(p) <= b.most {
-		return b.Buffer.Write(p)
-	}
-	if !b.pack || b.packed.Len() > b.most || b.text+len(p) > mostPacked*b.most {
-		b.Buffer, b.packed = bytes.Buffer{}, bytes.Buffer{}
-		b.most, b.pack, b.packer = 0, false, nil
+	if b.Len()+len(p) > b.most {
+		b.Buffer = bytes.Buffer{}
 		return 0, ErrLarge
 	}
-	if b.packer == nil {
-		b.packer = s2.NewWriter(&b.packed, s2.WriterConcurrency(1))
-		if _, err := b.packer.Write(b.Bytes()); err != nil {
-			return 0, err
-		}
-		b.text, b.Buffer = b.Len(), bytes.Buffer{}
-	}
-	b.text += len(p)
-	return b.packer.Write(p)
-}
-
-// body returns the body that was written.
-func (b *buffer) body(restricted bool) (*Body, error) {
-	if b.packer == nil {
-		return NewBody(b.Bytes(), restricted), nil
-	}
-	if err := b.packer.Close(); err != nil {
-		return nil, err
-	}
-	return &Body{Restricted: restricted, packed: bytes.Clone(b.packed.Bytes())}, nil
+	return b.Buffer.Write(p)
 }

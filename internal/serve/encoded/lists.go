@@ -150,24 +150,14 @@ func (g *generation) active(v *view.View, base string, f view.Filter, orgs []int
 // each in the language that fits wish best. After an error, the next reader tries again. The error
 // is ErrLarge if the list is larger than a third of what is kept.
 func (l *Lists) Form(v *view.View, form string, f view.Filter, orgs []int64, wish lang.Wish, encode func(io.Writer, iter.Seq2[*hazard.Hazard, int]) error) (*Body, error) {
-	return l.form(v, form, f, orgs, wish, encode, false)
-}
-
-// Document returns what Form does, but a larger list is Packed; the error is ErrLarge if it is too large
-// even so.
-func (l *Lists) Document(v *view.View, form string, f view.Filter, orgs []int64, wish lang.Wish, encode func(io.Writer, iter.Seq2[*hazard.Hazard, int]) error) (*Body, error) {
-	return l.form(v, form, f, orgs, wish, encode, true)
-}
-
-func (l *Lists) form(v *view.View, form string, f view.Filter, orgs []int64, wish lang.Wish, encode func(io.Writer, iter.Seq2[*hazard.Hazard, int]) error, pack bool) (*Body, error) {
 	g := l.of(v)
 	k := g.key(key{form: form, filter: f, audience: v.Audience(orgs), names: v.Names()}, &wish)
 	return g.bodies.get(k, func() (*Body, error) {
-		text := buffer{most: int(l.shared / 3), pack: pack}
+		text := buffer{most: int(l.shared / 3)}
 		if err := encode(&text, wish.Reader().All(v.Hazards(f, orgs))); err != nil {
 			return nil, err
 		}
-		return text.body(k.audience != "")
+		return NewBody(text.Bytes(), k.audience != ""), nil
 	})
 }
 

@@ -1,7 +1,6 @@
 package encoded
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -200,7 +199,7 @@ func TestWhatIsTooLargeToBeKeptIsMadeOnlyOnce(t *testing.T) {
 	shown, lists := open(t, 3, []*hazard.Hazard{flood(1, start.Add(time.Hour))}, many).View(start), NewLists(base, DefaultLimits.Shared)
 	calls := 0
 	for range 3 {
-		if _, err := lists.Document(shown, "kml", view.Filter{}, nil, lang.Wish{}, func(out io.Writer, _ iter.Seq2[*hazard.Hazard, int]) error {
+		if _, err := lists.Form(shown, "kml", view.Filter{}, nil, lang.Wish{}, func(out io.Writer, _ iter.Seq2[*hazard.Hazard, int]) error {
 			calls++
 			for part := make([]byte, 1<<20); ; {
 				if _, err := out.Write(part); err != nil {
@@ -217,36 +216,6 @@ func TestWhatIsTooLargeToBeKeptIsMadeOnlyOnce(t *testing.T) {
 	products, _ := shown.Products(1, nil)
 	if _, err := lists.Products(shown, 1, nil, products); !errors.Is(err, ErrLarge) {
 		t.Errorf("products of more than 1 MiB: %v, want ErrLarge", err)
-	}
-}
-
-// A document that is too large to be kept as it is, is kept compressed: made once, and read by all.
-func TestALargeDocumentIsKeptCompressed(t *testing.T) {
-	shown, lists := open(t, 3, []*hazard.Hazard{flood(1, start.Add(time.Hour))}).View(start), NewLists(base, 3<<20)
-	var want bytes.Buffer
-	calls := 0
-	for range 3 {
-		body, err := lists.Document(shown, "kml", view.Filter{}, nil, lang.Wish{}, func(out io.Writer, _ iter.Seq2[*hazard.Hazard, int]) error {
-			calls++
-			for i := range 200_000 {
-				fmt.Fprintf(&want, "<Placemark>%d</Placemark>", i)
-			}
-			_, err := io.Copy(struct{ io.Writer }{out}, bytes.NewReader(want.Bytes()))
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got bytes.Buffer
-		if err := body.Unpack(&got); err != nil || !body.Packed() || !bytes.Equal(got.Bytes(), want.Bytes()) {
-			t.Fatalf("packed: %t, %d bytes, %v; want %d", body.Packed(), got.Len(), err, want.Len())
-		}
-		if body.size() > 1<<20 {
-			t.Errorf("it takes %d bytes", body.size())
-		}
-	}
-	if calls != 1 {
-		t.Errorf("it was made %d times", calls)
 	}
 }
 

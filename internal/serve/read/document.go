@@ -11,8 +11,8 @@ import (
 )
 
 // maxForms bounds the cache of hazards in formats other than JSON, in bytes. It holds the records of
-// 5,000 hazards, a quarter with an area, and besides them as plain feeds.
-const maxForms = 48 << 20
+// 5,000 hazards, a quarter with an area, and besides them most plain feeds.
+const maxForms = 32 << 20
 
 // Encode writes a document of hazards, each with the number of products that the reader may see and
 // the format's additional data. Encoded hazards are cached.
