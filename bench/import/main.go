@@ -9,6 +9,10 @@
 // memory to changes on disk, without opening and closing the files. The processor time, which
 // excludes waiting for the disk and for other programs, is also shown.
 //
+// A second table shows how long the national list of the NWS takes from its bytes to the view of
+// readers, and how long an editor who writes meanwhile waits for a turn: also while 5,000 warnings
+// are taken in.
+//
 // The recordings are found through the variable HAZARDD_SHARED. With --profile, a CPU profile of
 // the imports alone is written.
 package main
@@ -47,8 +51,8 @@ var recordings = []recording{
 	{"nws", "nws/full-20251215T2155Z.json", time.Date(2025, 12, 15, 21, 55, 0, 0, time.UTC)},
 }
 
-// goal is the maximum time of an import, as a multiple of the plain inserts.
-const goal = 3
+// goal is the maximum processor time of an import, as a multiple of that of the plain inserts.
+const goal = 4
 
 func main() {
 	rounds := flag.Int("rounds", 15, "rounds; medians are over these")
@@ -116,10 +120,19 @@ func run(ctx context.Context, rounds int, asJSON bool, only, profile string) err
 		times.Add(rec.file, last.hazards, last.changes, rows.count, rows.bytes/1000, measure.Median(parse), measure.Median(apply), measure.Median(whole), measure.Median(inserts), ratio,
 			measure.Median(wholeCPU), measure.Median(insertsCPU), measure.Ratio(wholeCPU, insertsCPU))
 		if profile == "" {
-			r.Goals = append(r.Goals, measure.AtMost("import / inserts of the same rows, "+rec.file, ratio, goal))
+			r.Goals = append(r.Goals, measure.AtMost("import / inserts of the same rows, processor time, "+rec.file, measure.Ratio(wholeCPU, insertsCPU), goal))
 		}
 	}
-	r.Tables = []measure.Table{times}
+	r.Tables = append(r.Tables, times)
+	if rec := recordings[1]; profile == "" && (only == "" || only == rec.source) {
+		payload, err := os.ReadFile(filepath.Join(shared, "feeds", rec.file))
+		if err != nil {
+			return err
+		}
+		if err := reportBeside(ctx, r, rec, payload, rounds); err != nil {
+			return err
+		}
+	}
 	return r.Write(os.Stdout, asJSON)
 }
 
@@ -253,17 +266,18 @@ func column(ctx context.Context, db *sql.DB, query string) (values []string, err
 }
 
 func readTable(ctx context.Context, db *sql.DB, name string) (t table, err error) {
-	rows, err := db.QueryContext(ctx, `SELECT * FROM "`+name+`"`)
+	columns, err := column(ctx, db, "SELECT name FROM pragma_table_info('"+name+"')") // without those that are computed
+	if err != nil {
+		return t, err
+	}
+	list := `"` + strings.Join(columns, `", "`) + `"`
+	rows, err := db.QueryContext(ctx, `SELECT `+list+` FROM "`+name+`"`)
 	if err != nil {
 		return t, err
 	}
 	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		return t, err
-	}
 	t.name = name
-	t.insert = fmt.Sprintf(`INSERT INTO "%s" VALUES (?%s)`, name, strings.Repeat(", ?", len(columns)-1))
+	t.insert = fmt.Sprintf(`INSERT INTO "%s" (%s) VALUES (?%s)`, name, list, strings.Repeat(", ?", len(columns)-1))
 	for rows.Next() {
 		row, into := make([]any, len(columns)), make([]any, len(columns))
 		for i := range row {
