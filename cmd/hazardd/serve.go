@@ -33,6 +33,7 @@ type serveCmd struct {
 	AllowedOrigins  []origin  `placeholder:"ORIGIN" help:"Web origins whose pages may read responses (CORS); * allows all."`
 	TrustedProxies  []network `placeholder:"RANGE" help:"Addresses of proxies whose X-Forwarded-For is trusted."`
 	SecurityContact contact   `placeholder:"ADDRESS" help:"Where to report a vulnerability: mailto: or https:, shown in /.well-known/security.txt."`
+	Sendfile        bool      `default:"true" negatable:"" help:"Let the system send lists from memory without copying them, over plain HTTP/1.1 on Linux."`
 	Drain           life      `placeholder:"TIME" help:"How long to keep serving, reporting not ready, after SIGTERM, so that a load balancer sends new requests elsewhere."`
 	Grace           life      `default:"${grace}" placeholder:"TIME" help:"How long requests in progress may take after that."`
 	HelpAll         helpAll   `help:"Show all flags, also the rare ones."`
@@ -128,6 +129,7 @@ func (s *serveCmd) config(g *globals) (cfg app.Config, err error) {
 	cfg.Version = about().Version
 	cfg.DataDir, cfg.Database, cfg.AppID = g.Data, g.Database, s.AppID
 	cfg.SecurityContact = string(s.SecurityContact)
+	cfg.NoSendfile = !s.Sendfile
 	cfg.Drain, cfg.Grace = time.Duration(s.Drain), time.Duration(s.Grace)
 	for _, o := range s.AllowedOrigins {
 		cfg.AllowedOrigins = append(cfg.AllowedOrigins, string(o))

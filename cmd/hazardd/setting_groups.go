@@ -23,7 +23,7 @@ func settingGroups() []settingGroup {
 		{"storage", "Storage and backup", "data database files backup-to",
 			"backup-keep archive keep-history keep-audit audit-to evidence-age evidence-size picture-size"},
 		{"server", "Address and TLS", "listen public-url tls-cert tls-key acme-host trusted-proxies",
-			"http-listen acme-email acme-directory acme-root allowed-origins security-contact drain grace app-id"},
+			"http-listen acme-email acme-directory acme-root allowed-origins security-contact drain grace sendfile app-id"},
 		{"feeds", "Sources", "sources contact cap",
 			"mirror areas proxy-url response push private-sources exposure"},
 		{"readers", "Readers", "public basemap languages",

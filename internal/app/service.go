@@ -303,7 +303,7 @@ func (s *Service) openServer(context.Context) error {
 	registry := s.metrics()
 	refused := route.Refusals(registry)
 	s.conns = listen.New(s.listener, listen.Limits{All: s.cfg.Connections, Address: s.cfg.AddressConnections, Proxies: s.cfg.TrustedProxies,
-		Secure: s.cfg.TLS != nil, Over: func(limit string) { refused.WithLabelValues(limit).Inc() }})
+		Secure: s.cfg.TLS != nil, NoSendfile: s.cfg.NoSendfile, Over: func(limit string) { refused.WithLabelValues(limit).Inc() }})
 	s.server = &http.Server{
 		Protocols:         &protocols,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxHTTP2Streams, SendPingTimeout: idleTimeout, WriteByteTimeout: writeByteTimeout},

@@ -46,6 +46,7 @@ type Settings struct {
 	Sources        []string // names of the sources to poll
 	PrivateSources bool     // allow sources at private and loopback addresses
 	NoPush         bool     // only poll, even the sources that can push
+	NoSendfile     bool     // copy each answer to its connection (listen.Memory)
 	NoExposure     bool     // do not count the people who live in hazard areas
 	Contact        string   // how sources can reach the operator; sent in the User-Agent
 	ProxyURL       string   // HTTP proxy for requests to sources; empty means none

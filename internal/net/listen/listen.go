@@ -39,6 +39,8 @@ type Limits struct {
 	Proxies []netip.Prefix
 	// Secure says that TLS begins at once on the connections: one that is refused is told so by an alert, and not in words of HTTP.
 	Secure bool
+	// NoSendfile says that Memory is copied to the connections.
+	NoSendfile bool
 	// Over is told the name of a limit whenever a connection is refused or closed because of it.
 	// It must not block.
 	Over func(limit string)

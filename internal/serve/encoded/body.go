@@ -8,10 +8,13 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/hazardd/hazardd/internal/net/listen"
 )
 
 // Encoding is a content coding (RFC 9110 section 8.4.1).
@@ -48,6 +51,9 @@ type form struct {
 	once   sync.Once
 	data   []byte
 	length []string
+
+	sends  atomic.Int32
+	sealed atomic.Pointer[listen.Memory]
 }
 
 // NewBody returns a Body with a JSON text.
@@ -83,6 +89,24 @@ func (b *Body) Bytes(e Encoding) []byte {
 func (b *Body) Length(e Encoding) []string {
 	b.Bytes(e)
 	return b.forms[e].length
+}
+
+// The sizes of bodies that the system sends by itself. Smaller ones cost as little to copy. Larger
+// ones wait for the reader in between, and then it costs more than copies (bench/active).
+const (
+	leastSealed = 32 << 10
+	mostSealed  = 512 << 10
+	oftenSealed = 3 // sends of a form, from which on it is sealed: most bodies are sent once
+)
+
+// Memory is called for each send of the body in coding e. It returns what the system sends by itself,
+// or nil if the bytes are to be written.
+func (b *Body) Memory(e Encoding) *listen.Memory {
+	f := &b.forms[e]
+	if text := b.Bytes(e); len(text) >= leastSealed && len(text) <= mostSealed && f.sends.Add(1) == oftenSealed {
+		f.sealed.Store(listen.NewMemory(text))
+	}
+	return f.sealed.Load()
 }
 
 // size returns the bytes that the body counts for: the compressed forms together are smaller than

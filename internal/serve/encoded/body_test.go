@@ -2,6 +2,7 @@ package encoded
 
 import (
 	"bytes"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -37,6 +38,18 @@ func TestEachCodingDecodesToTheSameBytes(t *testing.T) {
 				tags[tag] = true
 			}
 		})
+	}
+}
+
+// The system sends what is asked for often, and neither small nor large.
+func TestWhatIsSentOftenIsSealed(t *testing.T) {
+	for size, want := range map[int]bool{1000: false, 40_000: runtime.GOOS == "linux", 513 << 10: false} {
+		b := NewBody(bytes.Repeat([]byte{'x'}, size), false)
+		for n := 1; n < 6; n++ {
+			if got := b.Memory(Identity) != nil; got != (want && n >= oftenSealed) {
+				t.Errorf("%d bytes, sent %d times: sealed is %v", size, n, got)
+			}
+		}
 	}
 }
 

@@ -2,11 +2,13 @@ package route
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hazardd/hazardd/internal/net/listen"
 	"github.com/hazardd/hazardd/internal/serve/encoded"
 )
 
@@ -68,9 +70,16 @@ func Send(w http.ResponseWriter, r *http.Request, body *encoded.Body, cache, var
 		h["Content-Encoding"] = codingValues[coding]
 	}
 	h["Content-Length"] = body.Length(coding)
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(body.Bytes(coding)) // fails only if the client has gone
+	if r.Method == http.MethodHead {
+		return nil
 	}
+	if r.ProtoMajor == 1 && listen.Of(r.Context()).SendsMemory() {
+		if m := body.Memory(coding); m != nil {
+			_, _ = io.Copy(w, m.Reader()) // fails only if the client has gone
+			return nil
+		}
+	}
+	_, _ = w.Write(body.Bytes(coding)) // fails only if the client has gone
 	return nil
 }
 
