@@ -41,7 +41,7 @@ test("a storm plays from forecast to forecast, with the keyboard too, beside wha
   const slider = p.getByRole("slider");
   await expect(slider).toHaveAttribute("aria-valuetext", /^nhc, /);
   await expect(slider).toHaveValue("0"); // of the day before
-  await expect(p.getByText("110 km from where it was forecast · wind 200 km/h forecast, 240 km/h came")).toBeVisible();
+  await expect(p.getByText("111 km from where it was forecast · wind 200 km/h forecast, 240 km/h came")).toBeVisible();
   await expect(p.getByText("120 km/h · not yet")).toBeVisible();
   await slider.press("ArrowRight");
   await expect(p.getByText("11 km from where it was forecast")).toBeVisible();
