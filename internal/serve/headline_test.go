@@ -195,16 +195,17 @@ func TestHereSaysWhatHoldsAndWhoWatches(t *testing.T) {
 			Lat, Lon              float64
 		}
 		Hazards []struct {
-			Name     string
-			Certain  bool
-			Distance *float64 `json:"distance_km"`
+			Name        string
+			Certain     bool
+			Distance    *float64 `json:"distance_km"`
+			Instruction string
 		}
 		Watched string
 		Sources []any
 	}
 	a := s.do("reader", http.MethodGet, "/here?place=Lauenburg", nil)
 	a.JSON(t, &got)
-	if got.Place.Name != "Lauenburg" || got.Place.Country != "Germany" || len(got.Hazards) != 2 || got.Hazards[0].Name != "Flood - Elbe at Lauenburg" || *got.Hazards[0].Distance != 0 || !got.Hazards[0].Certain ||
+	if got.Place.Name != "Lauenburg" || got.Place.Country != "Germany" || len(got.Hazards) != 2 || got.Hazards[0].Name != "Flood - Elbe at Lauenburg" || got.Hazards[0].Instruction != "Leave the lower town." || got.Hazards[1].Instruction != "" || *got.Hazards[0].Distance != 0 || !got.Hazards[0].Certain ||
 		got.Hazards[1].Name != "Fire" || *got.Hazards[1].Distance < 5 || got.Watched == "" || got.Sources == nil {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}

@@ -6368,6 +6368,8 @@ export interface components {
                 readonly distance_km: number | null;
                 /** @description False: it is only known to be somewhere in the region or country around the place. */
                 readonly certain: boolean;
+                /** @description What to do, in the words of the source or of the editor. Empty: nobody has said. */
+                readonly instruction: string;
             }[];
             /**
              * @description As in `GET /coverage`. unknown means nobody that we know of.

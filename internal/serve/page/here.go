@@ -50,16 +50,21 @@ func (h *Here) Title() string {
 		return h.say("hereTitle")
 	case len(h.Here) > 0:
 		return h.say("hereDanger", "place", h.Place)
+	case len(h.Near) > 0:
+		return h.say("hereAround", "place", h.Place)
 	}
 	return h.say("hereNothing", "place", h.Place)
 }
 
-// Class is the level of the worst hazard here, for the color of the title; empty without one.
+// Class is the level of the worst hazard here, or of the worst near here, for the color of the title;
+// empty without one.
 func (h *Here) Class() string {
-	if len(h.Here) == 0 || h.Which {
-		return ""
+	for _, list := range [][]HereHazard{h.Here, h.Near} {
+		if len(list) > 0 && !h.Which {
+			return list[0].Class
+		}
 	}
-	return h.Here[0].Class
+	return ""
 }
 
 // Made is the moment of the answer.

@@ -30,14 +30,17 @@ func inOrder(t *testing.T, html string, words ...string) {
 	}
 }
 
-// The danger comes before what is to know of the answer; without one, who watches comes first.
+// The danger comes before what is to know of the answer, also one that is near; without one, who watches comes first. No title denies
+// what may be there.
 func TestHereBeginsWithTheDanger(t *testing.T) {
 	danger := HereHazard{Headline: "Flood at the quay", Level: "Watch", Instruction: "Go upstairs."}
 	other := HerePlace{Name: "Hamburg, New York", Query: "lang=en&lat=42.7&lon=-78.8"}
 	html := hereOf(t, Here{Here: []HereHazard{danger}, Near: []HereHazard{{Headline: "Fire on the heath"}}, Places: []HerePlace{other}})
 	inOrder(t, html, "<h1", "Flood at the quay", "Go upstairs.", "Nobody that we know of watches", "As of", "Fire on the heath", "Hamburg, New York", "Link to this answer")
 	html = hereOf(t, Here{Near: []HereHazard{{Headline: "Fire on the heath"}}})
-	inOrder(t, html, "<h1", "Nobody that we know of watches", "As of", "Fire on the heath")
+	inOrder(t, html, "<h1", "Danger near Hamburg, Germany, or perhaps there", "Fire on the heath", "Nobody that we know of watches", "As of")
+	html = hereOf(t, Here{})
+	inOrder(t, html, "<h1", "No hazard is known in Hamburg, Germany", "Nobody that we know of watches", "As of")
 	html = hereOf(t, Here{Which: true, Places: []HerePlace{other}})
 	inOrder(t, html, "<h1", "Hamburg, New York")
 }

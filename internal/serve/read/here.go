@@ -49,11 +49,11 @@ type HereHazard struct {
 	DistanceKm *float64 `json:"distance_km"` // 0: it is there; null: only the region or country is known
 	// Certain is false for a hazard that is only known to be somewhere in a region or country that holds
 	// the place.
-	Certain bool `json:"certain"`
+	Certain     bool   `json:"certain"`
+	Instruction string `json:"instruction"` // what to do, in the words of the source or the editor; empty: nobody has said
 
-	Instruction string `json:"-"`
-	Until       string `json:"-"`
-	What        string `json:"-"`
+	Until string `json:"-"`
+	What  string `json:"-"`
 }
 
 // HereSource is a source that covers a place.
