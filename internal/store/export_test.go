@@ -77,6 +77,10 @@ func (s *Store) Ask(ctx context.Context, query string) (text string, err error) 
 	return text, s.read.QueryRowContext(ctx, query).Scan(&text)
 }
 
+// NamingSteps names the contents that the log refers to, as a sweep does, and returns the number of
+// transactions.
+func NamingSteps(ctx context.Context, s *Store) (int64, error) { return s.Files.nameInSteps(ctx) }
+
 // HoldRemovals makes the removals of contents fail from now on. late performs them after all, and
 // returns their number.
 func HoldRemovals(s *Store) (late func(context.Context) (int, error)) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"path/filepath"
 	"strconv"
@@ -150,14 +151,8 @@ func (s *Files) Sweep(ctx context.Context, now hazard.Instant) (removed int, err
 	if err := blob.Claim(ctx, s.files, "product files", s.epoch); err != nil {
 		return 0, err
 	}
-	for more := true; more; { // in small transactions, so that the ones below have little to do
-		err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) (err error) {
-			more, err = s.nameContents(ctx, q)
-			return err
-		})
-		if err != nil {
-			return 0, err
-		}
+	if _, err := s.nameInSteps(ctx); err != nil {
+		return 0, err
 	}
 	err = s.files.Each(ctx, func(n blob.Name, put time.Time) error {
 		if !put.Before(before) {
@@ -187,11 +182,12 @@ func (s *Files) Sweep(ctx context.Context, now hazard.Instant) (removed int, err
 // endContent ends the life of a content if nothing refers to it.
 func (s *core) endContent(ctx context.Context, n blob.Name) (ended bool, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error {
-		for more := true; more; {
-			var err error
-			if more, err = s.nameContents(ctx, q); err != nil {
-				return err
-			}
+		last, err := q.Counter(ctx, "change")
+		if err != nil {
+			return storeError(err)
+		}
+		if err := s.nameContents(ctx, q, last); err != nil {
+			return err
 		}
 		if unread, err := s.unreadContents(ctx, tx, q); err != nil || unread > 0 {
 			return err // one of those states may name it
@@ -203,38 +199,64 @@ func (s *core) endContent(ctx context.Context, n blob.Name) (ended bool, err err
 	return ended, err
 }
 
-// nameContents indexes the contents that the next states in the log refer to, and reports whether
-// there may be more. The index is derived from the log only, whoever wrote it, so nothing else has
-// to be kept correct. A damaged state is left out and remembered: while there is one, no content ends.
-func (s *core) nameContents(ctx context.Context, q *sqlc.Queries) (more bool, err error) {
-	const batch = 1000
-	last, err := q.ContentsNamed(ctx)
+// nameInSteps indexes the contents that the log refers to now. Each transaction has few changes to
+// go through, so that nobody who writes waits for a long log, and the ones of endContent have little
+// to do. It returns their number.
+func (s *core) nameInSteps(ctx context.Context) (steps int64, err error) {
+	const step = 1000
+	last, err := s.readQ.Counter(ctx, "change")
 	if err != nil {
-		return false, err
+		return 0, storeError(err)
 	}
-	rows, err := q.ProductStatesSince(ctx, sqlc.ProductStatesSinceParams{After: last, MaxRows: batch})
-	if err != nil || len(rows) == 0 {
-		return false, err
+	for ; ; steps++ {
+		named, err := s.readQ.ContentsNamed(ctx)
+		if err != nil || named >= last {
+			return steps, storeError(err)
+		}
+		until, err := s.readQ.ChangeFartherOn(ctx, sqlc.ChangeFartherOnParams{After: named, Others: step - 1})
+		if none(err) || err == nil && until > last {
+			until, err = last, nil
+		}
+		if err != nil {
+			return steps, storeError(err)
+		}
+		if err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error { return s.nameContents(ctx, q, until) }); err != nil {
+			return steps, err
+		}
+	}
+}
+
+// nameContents indexes the contents that the states in the log up to a change refer to, where that was
+// not done. The index is derived from the log only, whoever wrote it, so nothing else has to be kept
+// correct. A damaged state is left out and remembered: while there is one, no content ends.
+func (s *core) nameContents(ctx context.Context, q *sqlc.Queries, until int64) error {
+	named, err := q.ContentsNamed(ctx)
+	if err != nil || named >= until {
+		return err
+	}
+	rows, err := q.ProductStatesSince(ctx, sqlc.ProductStatesSinceParams{After: named, Until: until, MaxRows: math.MaxInt32})
+	if err != nil {
+		return err
 	}
 	for _, row := range rows {
 		digest, err := contentOf(row)
 		if err != nil && s.store.Quarantine.change(row.N, err) {
 			if err := q.SetMeta(ctx, sqlc.SetMetaParams{Name: unreadContent + strconv.FormatInt(row.N, 10), Value: "damaged"}); err != nil {
-				return false, err
+				return err
 			}
 			continue
 		}
 		if err != nil {
-			return false, err
+			return err
 		}
 		if digest == "" {
 			continue
 		}
 		if err := q.NameContent(ctx, digest); err != nil {
-			return false, err
+			return err
 		}
 	}
-	return len(rows) == batch, q.SetContentsNamed(ctx, rows[len(rows)-1].N)
+	return q.SetContentsNamed(ctx, until)
 }
 
 // unreadContent begins the names of rows of meta, each with the number of a product's state that
@@ -265,7 +287,7 @@ func (s *core) unreadContents(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) 
 		if err != nil {
 			return 0, fmt.Errorf("row %q of meta: %w", name, err)
 		}
-		states, err := q.ProductStatesSince(ctx, sqlc.ProductStatesSinceParams{After: change - 1, MaxRows: 1})
+		states, err := q.ProductStatesSince(ctx, sqlc.ProductStatesSinceParams{After: change - 1, Until: change, MaxRows: 1})
 		if err != nil {
 			return 0, err
 		}

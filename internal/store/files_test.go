@@ -214,6 +214,46 @@ func TestADamagedProductLosesNoContent(t *testing.T) {
 	}
 }
 
+// A sweep goes through the whole log once, in steps that nobody who writes waits for, also where no
+// change is of a product.
+func TestASweepGoesThroughTheLogOnceInSteps(t *testing.T) {
+	everywhere(t, func(t *testing.T, reopen func() *store.Store) {
+		s := reopen()
+		h := flood("flood")
+		save(t, s, h)
+		keepFile(t, s, "first")
+		if _, err := s.Write(t.Context(), noon, store.Origin{User: "ada"}, func(tx *store.Tx) error { // many changes in one commit
+			for i := range 2500 {
+				after := *h
+				after.Description = fmt.Sprint("the water stands at ", i)
+				if err := tx.SaveHazard(&after, h); err != nil {
+					return err
+				}
+				h = &after
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		keepFile(t, s, "last")
+		last, err := s.Log.Last(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if steps, err := store.NamingSteps(t.Context(), s); err != nil || steps != (last+999)/1000 {
+			t.Errorf("%d steps for %d changes, want one for each thousand; %v", steps, last, err)
+		}
+		if steps, err := store.NamingSteps(t.Context(), s); err != nil || steps != 0 {
+			t.Errorf("%d steps where nothing is new; %v", steps, err)
+		}
+		if n := sweep(t, s, 65*time.Minute); n != 0 {
+			t.Errorf("%d contents went, though all are named", n)
+		}
+		wantFile(t, s, "first")
+		wantFile(t, s, "last")
+	})
+}
+
 func TestAContentThatIsBeingNamedIsNotLostToASweep(t *testing.T) {
 	everywhere(t, func(t *testing.T, reopen func() *store.Store) {
 		s, sweeper := reopen(), reopen()

@@ -263,7 +263,7 @@ func (f *Follower) Contents(ctx context.Context, give func(digest string) error)
 		return err
 	}
 	for {
-		rows, err := f.store.readQ.ProductStatesSince(ctx, sqlc.ProductStatesSinceParams{After: f.named, MaxRows: 1000})
+		rows, err := f.store.readQ.ProductStatesSince(ctx, sqlc.ProductStatesSinceParams{After: f.named, Until: last, MaxRows: 1000})
 		if err != nil {
 			return storeError(err)
 		}

@@ -16,7 +16,11 @@ SELECT n FROM contents_named;
 UPDATE contents_named SET n = $1;
 
 -- name: ProductStatesSince :many
-SELECT n, body FROM changes WHERE n > sqlc.arg(after) AND product_id > 0 ORDER BY n LIMIT sqlc.arg(max_rows);
+SELECT n, body FROM changes WHERE n > sqlc.arg(after) AND n <= sqlc.arg(until) AND product_id > 0 ORDER BY n LIMIT sqlc.arg(max_rows);
+
+-- name: ChangeFartherOn :one
+-- The change that has so many others between it and the first one.
+SELECT n FROM changes WHERE n > sqlc.arg(after) ORDER BY n LIMIT 1 OFFSET sqlc.arg(others);
 
 -- name: AddUpload :one
 INSERT INTO uploads (org_id, day, bytes) VALUES ($1, $2, $3)

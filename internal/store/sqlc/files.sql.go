@@ -27,6 +27,23 @@ func (q *Queries) AddUpload(ctx context.Context, arg AddUploadParams) (int64, er
 	return bytes, err
 }
 
+const changeFartherOn = `-- name: ChangeFartherOn :one
+SELECT n FROM changes WHERE n > $1 ORDER BY n LIMIT 1 OFFSET $2
+`
+
+type ChangeFartherOnParams struct {
+	After  int64
+	Others int32
+}
+
+// The change that has so many others between it and the first one.
+func (q *Queries) ChangeFartherOn(ctx context.Context, arg ChangeFartherOnParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, changeFartherOn, arg.After, arg.Others)
+	var n int64
+	err := row.Scan(&n)
+	return n, err
+}
+
 const content = `-- name: Content :one
 SELECT life, named FROM contents WHERE digest = $1
 `
@@ -92,11 +109,12 @@ func (q *Queries) NameContent(ctx context.Context, digest string) error {
 }
 
 const productStatesSince = `-- name: ProductStatesSince :many
-SELECT n, body FROM changes WHERE n > $1 AND product_id > 0 ORDER BY n LIMIT $2
+SELECT n, body FROM changes WHERE n > $1 AND n <= $2 AND product_id > 0 ORDER BY n LIMIT $3
 `
 
 type ProductStatesSinceParams struct {
 	After   int64
+	Until   int64
 	MaxRows int32
 }
 
@@ -106,7 +124,7 @@ type ProductStatesSinceRow struct {
 }
 
 func (q *Queries) ProductStatesSince(ctx context.Context, arg ProductStatesSinceParams) ([]ProductStatesSinceRow, error) {
-	rows, err := q.db.QueryContext(ctx, productStatesSince, arg.After, arg.MaxRows)
+	rows, err := q.db.QueryContext(ctx, productStatesSince, arg.After, arg.Until, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
