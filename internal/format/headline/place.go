@@ -208,7 +208,7 @@ func (m *maker) warned() string {
 	switch {
 	case m.h.Somewhere() && len(m.districts()) > 1:
 		return m.say("withOthers", "place", m.districtNamed(), "n", len(m.districts())-1, "land", m.knownAs())
-	case m.h.Somewhere() && m.h.Source == "reliefweb": // its names are of countries, of which the record knows one
+	case m.h.Somewhere() && slices.ContainsFunc(slicesOf, func(name string) bool { return m.isLand(name, len(slicesOf)) }): // the record knows one at most
 		return m.say("in", "place", m.and(slicesOf))
 	case m.h.Somewhere():
 		if len(slicesOf) > 1 {
@@ -401,13 +401,29 @@ func foldLatin(s string) string {
 // countries are countries in a list by their English names, as GDACS writes them, in the reader's
 // language.
 func (m *maker) countries(names []string) []string {
-	all := region.Countries()
 	out := make([]string, len(names))
 	for i, name := range names {
 		out[i] = name
-		if at := slices.IndexFunc(all, func(c region.Country) bool { return strings.EqualFold(c.Name, name) }); at >= 0 && m.l.ID != "en" {
-			out[i] = m.countryName(all[at].Code)
+		if code := countryCode(name); code != "" && m.l.ID != "en" {
+			out[i] = m.countryName(code)
 		}
 	}
 	return out
+}
+
+// countryCode is the ISO 3166-1 code of a country by its English name; empty if there is none.
+func countryCode(name string) string {
+	for _, c := range region.Countries() {
+		if strings.EqualFold(c.Name, name) {
+			return c.Code
+		}
+	}
+	return ""
+}
+
+// isLand reports whether a name, of so many, is that of a country. Alone it may be of a state of another
+// one, such as Georgia.
+func (m *maker) isLand(name string, of int) bool {
+	code := countryCode(name)
+	return code != "" && (of > 1 || code == m.a.Country)
 }
