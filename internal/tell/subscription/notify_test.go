@@ -695,7 +695,7 @@ func TestADamagedAreaSilencesNobody(t *testing.T) {
 // exec changes the database beside the store, as a damaged disk does.
 func (b *bed) exec(text string, args ...any) {
 	b.t.Helper()
-	driver, name := "sqlite", "file:"+filepath.Join(b.dir, store.FileName)
+	driver, name := "sqlite", "file:"+filepath.Join(b.dir, store.FileName)+"?_pragma=busy_timeout(60000)"
 	if postgres.Postgres() {
 		driver, name = "pgx", b.database
 	}

@@ -473,7 +473,9 @@ func TestADamagedSegmentIsTold(t *testing.T) {
 				t.Fatal(err)
 			}
 			found, err := continuous.Verify(t.Context(), to, time.Time{}, func(string, int64, int64) {})
-			if err != nil || found.Broken == nil || found.Segments != whole.Segments-4 || found.Unused == 0 {
+			// A bit that says nothing, in the frame of the compressed text, is seen in the segment after it.
+			good := found.Segments == whole.Segments-4 || what == "a turned bit" && found.Segments == whole.Segments-3
+			if err != nil || found.Broken == nil || !good || found.Unused == 0 {
 				t.Fatalf("%s: %+v, %v", what, found, err)
 			}
 		}
