@@ -18,8 +18,8 @@ type Memory struct {
 // The bounds of all Memory of the process together. A Memory that was replaced counts until the
 // next collection.
 const (
-	mostFiles = 64       // Share leaves at least 256 descriptors to the rest of the program
-	mostBytes = 32 << 20 // beside the texts themselves
+	mostFiles = 64      // Share leaves at least 256 descriptors to the rest of the program
+	mostBytes = 8 << 20 // beside the texts themselves
 )
 
 var files, bytesHeld atomic.Int64
