@@ -84,6 +84,21 @@ func serving(t *testing.T, limits Limits, m func() *Memory, ended func(int64, er
 	return inner.Addr().String()
 }
 
+// memoryOf returns a Memory of a text within the bounds. It skips the test where the system has no sealed files.
+func memoryOf(t *testing.T, text []byte) *Memory {
+	t.Helper()
+	file, err := sealed(nil)
+	if err != nil {
+		t.Skipf("this system has no sealed files: %v", err)
+	}
+	unseal(file)
+	m := NewMemory(text)
+	if m == nil {
+		t.Fatalf("no Memory of %d bytes", len(text))
+	}
+	return m
+}
+
 // Every reader gets the text that was current when it asked, however slow it is and whatever
 // replaces the text meanwhile, and no file is left open.
 func TestMemoryIsSentWhole(t *testing.T) {
@@ -92,9 +107,7 @@ func TestMemoryIsSentWhole(t *testing.T) {
 	current := 0
 	memories := make([]*Memory, len(texts))
 	for i := range texts {
-		if memories[i] = NewMemory(texts[i]); memories[i] == nil {
-			t.Skip("this system has no sealed files")
-		}
+		memories[i] = memoryOf(t, texts[i])
 	}
 	addr := serving(t, Limits{All: 100, Address: 100}, func() *Memory {
 		mu.Lock()
@@ -163,31 +176,13 @@ func TestMemoryIsSentWhole(t *testing.T) {
 
 // A reader that takes nothing is given up at the deadline, and what it took is counted.
 func TestMemoryKeepsTheDeadline(t *testing.T) {
-	inner, err := Options().Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := New(inner, Limits{All: 10, Address: 10})
-	defer l.Close()
-	client, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client, conn := connected(t)
 	_ = client.(*net.TCPConn).SetReadBuffer(4096)
-	conn, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	_ = conn.(*Conn).SetWriteBuffer(4096)
-	all := text(16<<20, 5)
-	m := NewMemory(all)
-	if m == nil {
-		t.Skip("this system has no sealed files")
-	}
+	_ = conn.SetWriteBuffer(4096)
+	all := text(mostBytes/2, 5) // more than the system keeps for a connection
+	m := memoryOf(t, all)
 	_ = conn.SetWriteDeadline(time.Now().Add(50 * time.Millisecond))
-	n, err := conn.(*Conn).ReadFrom(m.Reader())
+	n, err := conn.ReadFrom(m.Reader())
 	if !errors.Is(err, os.ErrDeadlineExceeded) || n <= 0 || n >= int64(len(all)) {
 		t.Fatalf("%d bytes were sent: %v", n, err)
 	}
@@ -201,10 +196,7 @@ func TestMemoryKeepsTheDeadline(t *testing.T) {
 
 // What is being sent cannot be changed, and there is never more of it than the bounds allow.
 func TestMemoryIsSealedAndBounded(t *testing.T) {
-	m := NewMemory(text(1000, 1))
-	if m == nil {
-		t.Skip("this system has no sealed files")
-	}
+	m := memoryOf(t, text(1000, 1))
 	if _, err := unix.Pwrite(m.file, []byte("x"), 0); !errors.Is(err, unix.EPERM) {
 		t.Errorf("a write to it: %v", err)
 	}

@@ -7,25 +7,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Accepted connections inherit the listener's options.
-func TestVanishedPeersAreGoneWithin45Seconds(t *testing.T) {
+// connected returns both ends of a connection to a listener, which are closed after the test.
+func connected(t *testing.T) (client net.Conn, conn *Conn) {
+	t.Helper()
 	inner, err := Options().Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := New(inner, Limits{All: 10, Address: 10})
-	defer l.Close()
-	client, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String())
+	t.Cleanup(func() { l.Close() })
+	client, err = (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer client.Close()
-	conn, err := l.Accept()
+	t.Cleanup(func() { client.Close() })
+	accepted, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
-	raw, err := conn.(*Conn).SyscallConn()
+	t.Cleanup(func() { accepted.Close() })
+	return client, accepted.(*Conn)
+}
+
+// Accepted connections inherit the listener's options.
+func TestVanishedPeersAreGoneWithin45Seconds(t *testing.T) {
+	_, conn := connected(t)
+	raw, err := conn.SyscallConn()
 	if err != nil {
 		t.Fatal(err)
 	}
