@@ -19,11 +19,7 @@ func xmlFragment(v any) (fragment, error) {
 }
 
 // escaped is text as the content of an element or the value of an attribute.
-func escaped(text string) string {
-	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(clean(text))) // a strings.Builder does not fail
-	return b.String()
-}
+func escaped(text string) string { return string(appendEscaped(nil, clean(text))) }
 
 // entities are what stands in XML for the characters that cannot stand for themselves.
 var entities = [256]string{'"': "&#34;", '\'': "&#39;", '&': "&amp;", '<': "&lt;", '>': "&gt;", '\t': "&#x9;", '\n': "&#xA;", '\r': "&#xD;"}
@@ -36,7 +32,7 @@ var special = func() (marks [256]bool) {
 	return marks
 }()
 
-// appendEscaped appends clean text as escaped does.
+// appendEscaped appends clean text, written as xml.EscapeText writes it.
 func appendEscaped(b []byte, text string) []byte {
 	from := 0
 	for i := 0; i < len(text); i++ {

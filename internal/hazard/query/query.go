@@ -220,7 +220,7 @@ func (f *Filter) Places(h *hazard.Hazard, shapes []geo.Shape) []geo.Shape {
 // MatchPlace reports whether places satisfy the filter: each of Box, Near and Area must intersect
 // one of them, and so must what Where requires.
 func (f *Filter) MatchPlace(places []geo.Shape) bool {
-	return f.matchPlace(places) && !slices.ContainsFunc(f.Where.required(), func(c *Cond) bool { return !c.match(nil, places) })
+	return f.matchPlace(places) && f.Where.requires(func(c *Cond) bool { return c.match(nil, places) })
 }
 
 func (f *Filter) matchPlace(places []geo.Shape) bool {
@@ -249,7 +249,7 @@ func (f *Filter) MayMatchPlace(b geo.Box) (match, sure bool) {
 			return false, true
 		}
 	}
-	if f.Box != nil && !f.Box.Holds(b) || slices.ContainsFunc(f.Where.required(), func(c *Cond) bool { return !c.boundsDecide(b) }) {
+	if f.Box != nil && !f.Box.Holds(b) || !f.Where.requires(func(c *Cond) bool { return c.boundsDecide(b) }) {
 		sure = false
 	}
 	return match, sure

@@ -664,24 +664,19 @@ func (c *Cond) bounds() (all []geo.Box) {
 	return all
 }
 
-// required are the conditions on places of which each must hold.
-func (w *Where) required() []*Cond {
-	if !w.needsShapes() {
-		return nil
-	}
-	return w.Root.required()
+// requires reports whether ok is true of all conditions on places of which each must hold.
+func (w *Where) requires(ok func(*Cond) bool) bool {
+	return !w.needsShapes() || w.Root.requires(ok)
 }
 
-func (c *Cond) required() (all []*Cond) {
+func (c *Cond) requires(ok func(*Cond) bool) bool {
 	switch c.Kind {
 	case CondMeets:
-		return []*Cond{c}
+		return ok(c)
 	case CondAll:
-		for _, k := range c.Kids {
-			all = append(all, k.required()...)
-		}
+		return !slices.ContainsFunc(c.Kids, func(k *Cond) bool { return !k.requires(ok) })
 	}
-	return all
+	return true
 }
 
 // boundsDecide reports whether the condition on places holds of every footprint with these bounds.
