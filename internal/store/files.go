@@ -227,8 +227,8 @@ func (s *core) nameInSteps(ctx context.Context) (steps int64, err error) {
 }
 
 // nameContents indexes the contents that the states in the log up to a change refer to, where that was
-// not done. The index is derived from the log only, whoever wrote it, so nothing else has to be kept
-// correct. A damaged state is left out and remembered: while there is one, no content ends.
+// not done. The index is made from the log alone, so nothing else has to be kept correct. A damaged
+// state is left out and remembered: while there is one, no content ends.
 func (s *core) nameContents(ctx context.Context, q *sqlc.Queries, until int64) error {
 	named, err := q.ContentsNamed(ctx)
 	if err != nil || named >= until {

@@ -1,5 +1,5 @@
 // Distances and sizes in the reader's units: miles where the browser is set to a place that uses them (CLDR, measurement system "US"). Headlines stay
-// metric: they are the same for everybody. measures.ts has what only panels need.
+// metric, the same for all readers. Only panels need what is in measures.ts.
 import { rounded } from "./geometry";
 import { number, text } from "./words";
 
