@@ -2,7 +2,8 @@
 // a reader waits for one.
 //
 // Every write is one change of one hazard, committed with synchronous FULL, so that it is on disk
-// when it counts. Three rates are measured in turn in one run, on the same disk:
+// when it counts. Three rates are measured in turn in one run, on the same disk, and how much
+// processor time one write costs, which a slow disk or a busy machine changes less:
 //
 //   - store: store.Write, by one writer and by several at once;
 //   - rows: the rows of such a write (the hazard's state, the change, the counter), written by plain SQL in
@@ -79,6 +80,7 @@ type subject struct {
 	writers int
 	do      func(ctx context.Context, writer, i int) error
 	rates   []float64 // by round
+	costs   []float64 // by round: microseconds of processor for one of them
 }
 
 // commits measures changes per second.
@@ -137,9 +139,9 @@ func commits(ctx context.Context, rounds int, slice time.Duration) (t measure.Ta
 			}
 		}
 	}
-	t.Title, t.Heads = "Durable commits per second (medians), and ratios (medians of the rounds' ratios)", []string{"what", "per second", "of rows", "of sync"}
+	t.Title, t.Heads = "Durable commits per second (medians), and ratios (medians of the rounds' ratios)", []string{"what", "per second", "of rows", "of sync", "processor, µs", "of rows"}
 	for _, s := range subjects {
-		t.Add(s.name, measure.Median(s.rates), measure.Ratio(s.rates, subjects[2].rates), measure.Ratio(s.rates, subjects[3].rates))
+		t.Add(s.name, measure.Median(s.rates), measure.Ratio(s.rates, subjects[2].rates), measure.Ratio(s.rates, subjects[3].rates), measure.Median(s.costs), measure.Ratio(s.costs, subjects[2].costs))
 	}
 	return t, nil
 }
@@ -148,6 +150,10 @@ func (s *subject) measure(ctx context.Context, slice time.Duration) error {
 	var done atomic.Int64
 	var failed atomic.Pointer[error]
 	var all sync.WaitGroup
+	before, err := measure.ProcessorTime(os.Getpid())
+	if err != nil {
+		return err
+	}
 	begin := time.Now()
 	for w := range s.writers {
 		all.Go(func() {
@@ -165,6 +171,11 @@ func (s *subject) measure(ctx context.Context, slice time.Duration) error {
 		return *err
 	}
 	s.rates = append(s.rates, float64(done.Load())/time.Since(begin).Seconds())
+	after, err := measure.ProcessorTime(os.Getpid())
+	if err != nil {
+		return err
+	}
+	s.costs = append(s.costs, float64((after-before).Microseconds())/float64(done.Load()))
 	return nil
 }
 
