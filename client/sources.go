@@ -78,7 +78,8 @@ type SourceArea struct {
 // Feed is the state of one address of a source.
 type Feed struct {
 	URL         string       `json:"url"`
-	Every       int64        `json:"every"` // seconds
+	Every       int64        `json:"every"`    // usual interval in seconds
+	Interval    int64        `json:"interval"` // present interval in seconds
 	State       string       `json:"state"`
 	LastPoll    *time.Time   `json:"last_poll"`
 	LastSuccess *time.Time   `json:"last_success"`

@@ -22,8 +22,8 @@ import (
 // knownFlags define the sources that are not built in. All commands need the same values as the
 // server.
 type knownFlags struct {
-	CAP      []capSetting    `name:"cap" sep:";" placeholder:"name=… url=…" help:"A feed of CAP alerts: name, url; language, title, country, every, highest, rank, hosts, places, charset, exercises, push, topics, archive. Repeat the flag for several, or separate them by semicolons."`
-	Mirror   []mirrorSetting `name:"mirror" sep:";" placeholder:"name=… url=… user=… password-file=…" help:"Another server of this interface, whose hazards are shown too: name, url, user, password-file; title, every."`
+	CAP      []capSetting    `name:"cap" sep:";" placeholder:"name=… url=…" help:"A feed of CAP alerts: name, url; language, title, country, every, fastest, highest, rank, hosts, places, charset, exercises, push, topics, archive. Repeat the flag for several, or separate them by semicolons."`
+	Mirror   []mirrorSetting `name:"mirror" sep:";" placeholder:"name=… url=… user=… password-file=…" help:"Another server of this interface, whose hazards are shown too: name, url, user, password-file; title, every, fastest."`
 	Areas    string          `type:"path" placeholder:"DIR" help:"Folder of GeoJSON files with your own areas for the codes in alerts, one file per scheme of codes."`
 	Response bool            `default:"true" negatable:"" help:"Let an activation of Copernicus EMS move a hazard from EVENT to RESPONSE."`
 }
@@ -110,6 +110,7 @@ func (c *capSetting) UnmarshalText(text []byte) error {
 		"charset":   into(&c.Charset),
 		"places":    into(&c.PlacesFile),
 		"every":     intoTime(&c.Every),
+		"fastest":   intoTime(&c.Fastest),
 		"highest":   func(v string) (err error) { c.Caps, err = readHighest(v); return err },
 		"exercises": func(v string) (err error) { c.Exercises, err = strconv.ParseBool(v); return err },
 		"rank":      func(v string) (err error) { c.Rank, err = readRanks(v); return err },
@@ -133,6 +134,7 @@ func (m *mirrorSetting) UnmarshalText(text []byte) error {
 		"user":          into(&m.Username),
 		"password-file": into(&file),
 		"every":         intoTime(&m.Every),
+		"fastest":       intoTime(&m.Fastest),
 	})
 	if err != nil {
 		return err

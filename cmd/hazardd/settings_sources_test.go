@@ -23,13 +23,13 @@ func TestSourcesOfAnOperatorBySettingOfEveryKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	caps := []capSetting{
-		{Config: cap.Config{Name: "meteoalarm-de", Title: "MeteoAlarm Germany", URL: "https://feeds.example.org/a?x=1;2", Language: "de", Every: 2 * time.Minute,
+		{Config: cap.Config{Name: "meteoalarm-de", Title: "MeteoAlarm Germany", URL: "https://feeds.example.org/a?x=1;2", Language: "de", Every: 2 * time.Minute, Fastest: 20 * time.Second,
 			Caps: map[hazard.Type]hazard.Severity{hazard.Storm: hazard.Advisory, "": hazard.Watch}, Hosts: []string{"a.example.org", "b.example.org"},
 			Rank: source.Ranks{hazard.Flood: source.Responsible, "": source.Model}}},
 		{Config: cap.Config{Name: "cap", URL: "https://alerts.example.org/index.rss", Charset: "windows-1252", Exercises: true}},
 	}
 	mirrors := []mirrorSetting{{Name: "disaster-centre", URL: "https://api.example.org/msvc", Username: "replica", Password: "violet kayak"}}
-	first := `name=meteoalarm-de title="MeteoAlarm Germany" url=https://feeds.example.org/a?x=1\;2 language=de every=2m highest=STORM:ADVISORY,WATCH hosts=a.example.org,b.example.org rank=FLOOD:responsible,model`
+	first := `name=meteoalarm-de title="MeteoAlarm Germany" url=https://feeds.example.org/a?x=1\;2 language=de every=2m fastest=20s highest=STORM:ADVISORY,WATCH hosts=a.example.org,b.example.org rank=FLOOD:responsible,model`
 	second := "url=https://alerts.example.org/index.rss charset=windows-1252 exercises=true"
 	third := "name=disaster-centre url=https://api.example.org/msvc user=replica password-file=" + password
 	for name, tt := range map[string]struct {
@@ -46,6 +46,7 @@ func TestSourcesOfAnOperatorBySettingOfEveryKind(t *testing.T) {
   url: https://feeds.example.org/a?x=1;2
   language: de
   every: 2m
+  fastest: 20s
   highest: [STORM:ADVISORY, WATCH]
   hosts: [a.example.org, b.example.org]
   rank: [FLOOD:responsible, model]
@@ -88,6 +89,7 @@ func TestFaultySourcesOfAnOperatorAreRefused(t *testing.T) {
 		"--cap=" + good + "langage=de":                       `did you mean language?`,
 		"--cap=" + good + "name=a name=b":                    "name is given twice",
 		"--cap=" + good + "every=1s":                         "at least 10s",
+		"--cap=" + good + "every=1m fastest=2m":              "expected at most 1m0s",
 		"--cap=" + good + "every=soon":                       `every: "soon" is not a time`,
 		"--cap=" + good + "name=usgs":                        `name: "usgs" is the name of another source`,
 		"--cap=" + good + "highest=RED":                      `"RED" is not a severity`,

@@ -147,7 +147,7 @@ func sourcesTable(all []source.Source) string {
 	for _, s := range all {
 		var every []string
 		for _, f := range s.Feeds {
-			if text := span(f.Every); !slices.Contains(every, text) {
+			if text := pace(f); !slices.Contains(every, text) {
 				every = append(every, text)
 			}
 		}
@@ -159,6 +159,14 @@ func sourcesTable(all []source.Source) string {
 			map[bool]string{true: "yes"}[s.Warns])
 	}
 	return b.String()
+}
+
+// pace is how often a feed is polled: usually, and while it changes.
+func pace(f source.Feed) string {
+	if f.Fastest > 0 && f.Fastest < f.Every {
+		return span(f.Every) + "–" + span(f.Fastest)
+	}
+	return span(f.Every)
 }
 
 func ranksTable(all []source.Source) string {
@@ -312,7 +320,7 @@ func typesTable(t *testing.T, all []source.Source) string {
 			if s.Off != "" {
 				off = append(off, "`"+s.Name+"`")
 			} else {
-				on = append(on, fmt.Sprintf("`%s` (%s)", s.Name, span(s.Feeds[0].Every)))
+				on = append(on, fmt.Sprintf("`%s` (%s)", s.Name, pace(s.Feeds[0])))
 			}
 		}
 		reason := nobody[info.ID]

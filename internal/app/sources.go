@@ -110,6 +110,7 @@ type MirrorSource struct {
 	Username    string
 	Password    string
 	Every       time.Duration // 0 means mirror.Every
+	Fastest     time.Duration // while the list changes; 0 means mirror.Fastest, or Every if that is set
 }
 
 // Sources holds the sources of an installation: the built-in ones, the catalog of official feeds,
@@ -189,7 +190,7 @@ func NewSources(set SourceSettings) (*Sources, error) {
 	}
 	for _, m := range set.Mirrors {
 		s.mirrors[m.Name] = m
-		if err := add("mirror", mirror.Source(m.Name, m.Title, m.URL, m.Every, s.schemes), m.check()); err != nil {
+		if err := add("mirror", mirror.Source(m.Name, m.Title, m.URL, m.Every, m.Fastest, s.schemes), m.check()); err != nil {
 			return nil, err
 		}
 	}
@@ -202,7 +203,7 @@ func NewSources(set SourceSettings) (*Sources, error) {
 	s.authority = source.AuthorityOf(slices.Concat(named, own, catalog)) // the operator's sources come first among equal ranks
 	for _, src := range []source.Source{
 		cap.Config{Name: "cap", Title: "CAP alerts from files"}.Source(cap.Places{}),
-		mirror.Source(mirror.Name, "Lists of hazards from files", "", 0, s.schemes),
+		mirror.Source(mirror.Name, "Lists of hazards from files", "", 0, 0, s.schemes),
 	} {
 		if !slices.ContainsFunc(s.polled, func(p source.Source) bool { return p.Name == src.Name }) {
 			s.filed = append(s.filed, src)

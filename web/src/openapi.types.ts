@@ -6821,6 +6821,7 @@ export interface components {
          *         {
          *           "url": "https://earthquake.usgs.gov/earthquakes/feed/v1.0/summary/2.5_day.geojson",
          *           "every": 60,
+         *           "interval": 60,
          *           "state": "ok",
          *           "last_poll": "2026-11-21T06:14:30Z",
          *           "last_success": "2026-11-21T06:14:30Z",
@@ -7199,8 +7200,10 @@ export interface components {
         readonly Feed: {
             /** @description The address without user and query. */
             readonly url: string;
-            /** @description How often it is read; seconds. */
+            /** @description How often it is usually read; seconds. From this it is reckoned whether it is stale. */
             readonly every: number;
+            /** @description How often it is read at present; seconds. Less while a feed that warns changes, if its source allows that; more while a connection pushes. */
+            readonly interval: number;
             readonly state: components["schemas"]["SourceState"];
             readonly last_poll: components["schemas"]["MaybeInstant"];
             readonly last_success: components["schemas"]["MaybeInstant"];

@@ -96,6 +96,10 @@ type listed struct {
 	messages account // of messages of events that go on
 }
 
+// apart is how far apart two lists must be to count as two: nearly the usual interval, however fast the
+// feed is polled.
+func (l *listed) apart() time.Duration { return l.Every * 9 / 10 }
+
 // account is what the lists of a feed have said about active events, or about messages.
 type account struct {
 	absent absentees
@@ -117,7 +121,7 @@ func (s *lists) missing(l *listed, of func(*listed) *account, active []store.Act
 	}
 	missed, waits := of(l).absent.judge(active, func(e store.ActiveEvent) bool {
 		return goesOn(e) || known[e.HazardID] && !mine[e.HazardID]
-	}, now, l.Every/2, s.src.Lists.Confirmations())
+	}, now, l.apart(), s.src.Lists.Confirmations())
 	for _, e := range missed {
 		if !slices.ContainsFunc(s.of, func(o *listed) bool { return of(o).had[e.Event] > 0 && !of(o).absent.since[e.Event].enough }) {
 			over = append(over, e)

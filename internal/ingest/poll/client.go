@@ -134,6 +134,7 @@ type answer struct {
 	payload            []byte
 	cut                *Failure // the connection broke; payload is the part before
 	etag, lastModified string
+	fresh              time.Duration // how long it may be cached
 }
 
 // get sends one request. The error is a *Failure, or errStopped when ctx ends.
@@ -175,7 +176,7 @@ func (c *client) get(ctx context.Context, q question) (*answer, error) {
 	defer func() { _ = resp.Body.Close() }()
 	body := &wire{r: resp.Body}
 	defer body.watch(cancel)()
-	a := &answer{etag: validator(resp.Header, "ETag"), lastModified: validator(resp.Header, "Last-Modified")}
+	a := &answer{etag: validator(resp.Header, "ETag"), lastModified: validator(resp.Header, "Last-Modified"), fresh: fresh(resp.Header, time.Now())}
 	switch {
 	case resp.StatusCode == http.StatusNotModified && (q.etag != "" || q.lastModified != ""):
 		a.notModified = true
@@ -249,6 +250,37 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 		now = date
 	}
 	return min(max(0, at.Sub(now)), maxRetryAfter)
+}
+
+// fresh returns how long a response may be cached (RFC 9111 section 4.2): until then, another request
+// would bring the same. It is 0 if the response does not say.
+func fresh(h http.Header, now time.Time) time.Duration {
+	if date, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = date
+	}
+	life := time.Duration(0)
+	if at, err := http.ParseTime(h.Get("Expires")); err == nil {
+		life = at.Sub(now)
+	}
+	for part := range strings.SplitSeq(strings.Join(h.Values("Cache-Control"), ","), ",") {
+		name, value, _ := strings.Cut(strings.ToLower(strings.TrimSpace(part)), "=")
+		switch name {
+		case "no-cache", "no-store":
+			return 0
+		case "max-age":
+			life = seconds(strings.Trim(value, `"`))
+		}
+	}
+	return max(0, life-seconds(h.Get("Age")))
+}
+
+// seconds reads a number of seconds from a header; 0 if it is none.
+func seconds(v string) time.Duration {
+	n, err := strconv.ParseUint(strings.TrimSpace(v), 10, 31)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(n) * time.Second
 }
 
 // wire reads the bytes of a response from the connection.

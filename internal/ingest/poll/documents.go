@@ -53,6 +53,12 @@ func (w *worker) announce(f *feed, links []source.Link, whole bool, now hazard.I
 	}
 	entries, refused, hosts := w.src.entries(f.URL, links)
 	listed := map[string]bool{}
+	waits := map[string]bool{}
+	for i := range w.st.Jobs {
+		if j := &w.st.Jobs[i]; j.Feed == f.URL {
+			waits[j.Link] = true
+		}
+	}
 	var jobs []job
 	for _, e := range entries[:min(len(entries), maxLinks)] {
 		listed[e.address] = true
@@ -63,6 +69,9 @@ func (w *worker) announce(f *feed, links []source.Link, whole bool, now hazard.I
 		}
 		if had && now < until {
 			continue
+		}
+		if !had && !waits[name] {
+			f.kept.LastNews = now
 		}
 		jobs = append(jobs, job{URL: e.address, Feed: f.URL, Link: name, Dated: e.dated, Had: had, Since: now, Expires: e.expires})
 	}

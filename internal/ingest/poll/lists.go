@@ -88,7 +88,7 @@ func (s *lists) conclude(ctx context.Context, l *listed, batch *source.Batch, re
 	if lasting {
 		over, waiting := s.lapsed.judge(active, func(e store.ActiveEvent) bool {
 			return !s.src.Lasts(e.Event, e.Start, now) || res.Lasting[e.Event]
-		}, now, l.Every/2, 2)
+		}, now, l.apart(), 2)
 		if ended, certain, err = s.end(ctx, over, &s.lapsed, hazard.EndExpired, now); err != nil || !whole {
 			return ended, certain && len(waiting) == 0, err
 		}
@@ -382,7 +382,7 @@ func (w *worker) askMissing(f *feed, active []store.ActiveEvent, named map[strin
 			address[e.Event] = a
 		}
 	}
-	over, waiting := f.missing.judge(active, func(e store.ActiveEvent) bool { return address[e.Event] == "" }, now, f.Every/2, 1)
+	over, waiting := f.missing.judge(active, func(e store.ActiveEvent) bool { return address[e.Event] == "" }, now, f.apart(), 1)
 	var jobs []job
 	for _, e := range over {
 		jobs = append(jobs, job{URL: address[e.Event], Event: e.Event})

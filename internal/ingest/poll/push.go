@@ -297,18 +297,6 @@ func (w *worker) dueBy(f *feed, due time.Time) {
 	}
 }
 
-// every returns the interval of a feed that was read at now. It is the longer one if a connection
-// has been up for a whole interval, so that a poll has fetched everything from before.
-func (w *worker) every(f *feed, now hazard.Instant) time.Duration {
-	if slices.ContainsFunc(w.src.Pushes, func(p source.Push) bool {
-		k := w.st.push(p.URL)
-		return k.Up && now >= k.Since.Add(f.Every)
-	}) {
-		return max(f.Every, w.src.Eased)
-	}
-	return f.Every
-}
-
 // takePushed processes a pushed message; beat reports a heartbeat. An error closes the connection:
 // the poll after it is reopened finds what could not be processed.
 func (w *worker) takePushed(ctx context.Context, e event, now hazard.Instant) (beat bool, err error) {

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 )
 
 // state is the stored state of a source, between polls and processes. Instants are Unix
@@ -50,6 +52,10 @@ type feedState struct {
 	LastFull     hazard.Instant `json:"last_full"` // last success other than "not modified"
 	NextPoll     hazard.Instant `json:"next_poll"`
 	NotBefore    hazard.Instant `json:"not_before,omitzero"` // the source's Retry-After
+	LastNews     hazard.Instant `json:"last_news,omitzero"`  // the last poll that brought something new
+	Fresh        int64          `json:"fresh,omitzero"`      // seconds for which the last response may be cached
+	// Slowed is when the source last refused requests, or asked for fewer.
+	Slowed hazard.Instant `json:"slowed,omitzero"`
 	// Links are the index entries whose documents were read, with the time until which they need
 	// not be read again.
 	Links map[string]hazard.Instant `json:"links,omitzero"`
@@ -197,6 +203,32 @@ func (st *state) enqueue(jobs []job) (dropped int) {
 	dropped = max(0, len(all)-maxJobs)
 	st.Jobs = all[:len(all)-dropped]
 	return dropped
+}
+
+// interval returns the time from a poll of the feed at now to the next, as far as the feed itself
+// decides: the shortest one that the source allows while the feed changes, otherwise Every.
+func (f *feedState) interval(of *source.Feed, now hazard.Instant) time.Duration {
+	within := func(at hazard.Instant, d time.Duration) bool { return at != 0 && at <= now && now < at.Add(d) }
+	if of.Fastest == 0 || !within(f.LastNews, changing) || within(f.Slowed, chastened) {
+		return of.Every
+	}
+	return min(of.Every, max(of.Fastest, time.Duration(f.Fresh)*time.Second))
+}
+
+// interval returns the time from a poll of a feed at now to the next. It is the longer one if a
+// connection has been up for a whole interval, so that a poll has fetched everything from before.
+func (s *Source) interval(f *source.Feed, st *state, now hazard.Instant) time.Duration {
+	if slices.ContainsFunc(s.Pushes, func(p source.Push) bool {
+		k := st.Pushes[p.URL]
+		return k != nil && k.Up && now >= k.Since.Add(f.Every)
+	}) {
+		return max(f.Every, s.Eased)
+	}
+	k := st.Feeds[f.URL]
+	if k == nil {
+		return f.Every
+	}
+	return k.interval(f, now)
 }
 
 // forget has everything read again, whatever was read before.

@@ -59,8 +59,9 @@ type Status struct {
 
 // FeedStatus is the state of one address of a source.
 type FeedStatus struct {
-	URL         string     `json:"url"`   // without user, password and query
-	Every       int64      `json:"every"` // seconds
+	URL         string     `json:"url"`      // without user, password and query
+	Every       int64      `json:"every"`    // the usual interval in seconds
+	Interval    int64      `json:"interval"` // the present one: shorter while the feed changes, longer while the source pushes
 	State       string     `json:"state"`
 	LastPoll    *time.Time `json:"last_poll"`
 	LastSuccess *time.Time `json:"last_success"`
@@ -183,7 +184,7 @@ func status(src *Source, st *state, now hazard.Instant) Status {
 		if word == Stale && src.Shared && fs.LastSuccess == 0 {
 			word = Unheard
 		}
-		s.Feeds = append(s.Feeds, FeedStatus{URL: src.shown(f.URL), Every: int64(f.Every / time.Second), State: word, LastPoll: moment(fs.LastPoll),
+		s.Feeds = append(s.Feeds, FeedStatus{URL: src.shown(f.URL), Every: int64(f.Every / time.Second), Interval: int64(src.interval(&f, st, now) / time.Second), State: word, LastPoll: moment(fs.LastPoll),
 			LastSuccess: moment(fs.LastSuccess), LastChanged: moment(fs.LastChanged), NextPoll: moment(fs.NextPoll), Failures: fs.Failures, Error: fault.status()})
 		if shown == nil || rank[word] > worst || rank[word] == worst && fs.LastSuccess > shown.LastSuccess {
 			shown, worst, s.State, s.Error = fs, rank[word], word, fault.status()

@@ -41,6 +41,11 @@ const (
 	// patientAfter is the number of consecutive failures, about an hour's, after which a feed of
 	// the catalog is polled only every maxBackoff.
 	patientAfter = 30
+	// changing is how long after its last news a feed counts as changing (source.Feed.Fastest).
+	changing = 10 * time.Minute
+	// chastened is how long a feed is not polled faster than usual after its source has refused
+	// requests or asked for fewer.
+	chastened = 24 * time.Hour
 )
 
 // pause returns the time from one poll of a feed to the next, after so many consecutive failures.
@@ -302,6 +307,9 @@ func (w *worker) poll(ctx context.Context, f *feed, asked bool) {
 		return
 	}
 	f.kept.LastPoll, f.kept.NotBefore = now, 0
+	if c := w.st.Last; c.New+c.Updated+c.Ended > 0 {
+		f.kept.LastNews = now
+	}
 	due := f.due
 	if err == nil {
 		f.kept.Failures, f.kept.Error, f.kept.LastSuccess = 0, nil, now
@@ -335,6 +343,9 @@ func (w *worker) poll(ctx context.Context, f *feed, asked bool) {
 				f.due = end
 			}
 		}
+		if fail.Class == ClassBusy || fail.Class == ClassRefused || fail.RetryAfter > 0 {
+			f.kept.Slowed = now
+		}
 		w.failed(ctx, f, fail, now)
 	}
 	if w.pushed.gap {
@@ -351,12 +362,16 @@ func (w *worker) poll(ctx context.Context, f *feed, asked bool) {
 // offset in its interval. Restarts and failures do not change it, so the polls of a host's feeds
 // stay spread over the interval.
 func (w *worker) interval(f *feed, now hazard.Instant) time.Duration {
-	if !w.src.Shared {
-		return pause(w.every(f, now), w.src.Warns, 0, w.p.random())
+	d := w.src.interval(&f.Feed, w.st, now)
+	if !w.src.Shared || d < f.Every {
+		return pause(d, w.src.Warns, 0, w.p.random())
 	}
-	every := w.every(f, now).Milliseconds()
+	every := d.Milliseconds()
 	moment := int64(w.p.share(f.URL) * float64(every))
 	earliest := int64(now) + every*9/10
+	if f.Fastest > 0 { // it may be asked sooner, so the first poll after a change need not be late
+		earliest = int64(now) + f.Fastest.Milliseconds()
+	}
 	next := earliest + (every-(earliest-moment)%every)%every
 	return time.Duration(next-int64(now)) * time.Millisecond
 }
@@ -457,6 +472,7 @@ func (w *worker) read(ctx context.Context, f *feed, now hazard.Instant) error {
 	if err != nil {
 		return err
 	}
+	f.kept.Fresh = int64(a.fresh / time.Second)
 	if a.notModified {
 		return nil
 	}

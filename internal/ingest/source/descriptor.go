@@ -311,6 +311,11 @@ func (s *Source) Check() error {
 	if l := s.Lists; l.Confirm < 0 || l.Silence < 0 || l.Cut < 0 {
 		fault("lists: confirm %d, silence %v, cut %d, expected none below 0", l.Confirm, l.Silence, l.Cut)
 	}
+	for i, f := range s.Feeds {
+		if f.Fastest < 0 || f.Fastest > f.Every || f.Fastest > 0 && !s.Warns {
+			fault("feed %d: %v while it changes, expected at most %v, and only of a source that warns", i+1, f.Fastest, f.Every)
+		}
+	}
 	s.checkCoverage(fault)
 	for i := range s.Pushes {
 		if err := s.Pushes[i].check(); err != nil {

@@ -36,6 +36,8 @@ func TestADescriptionThatLacksSomethingIsRefused(t *testing.T) {
 		`source "floods": rank: none for the type ACCIDENT`:      func(s *source.Source) { s.Types = nil },
 		`source "floods": types: "RAIN" is not a type`:           func(s *source.Source) { s.Types = append(s.Types, "RAIN") },
 		`source "Floods": name: expected at most 40 lowercase`:   func(s *source.Source) { s.Name = "Floods" },
+		`feed 1: 2m0s while it changes, expected at most 1m0s`:   func(s *source.Source) { s.Warns, s.Feeds[0].Fastest = true, 2*time.Minute },
+		`feed 1: 30s while it changes, expected at most 1m0s, a`: func(s *source.Source) { s.Feeds[0].Fastest = 30 * time.Second },
 		`source "floods": license: missing`:                      func(s *source.Source) { s.License = "" },
 		`source "floods": lists: 0 and 3, expected Unknown`:      func(s *source.Source) { s.Lists.Complete = 3 },
 		`source "floods": Parse: missing`:                        func(s *source.Source) { s.Parse = nil },

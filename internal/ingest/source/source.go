@@ -237,6 +237,8 @@ type Feed struct {
 	URL string
 	// Every is the interval between two polls, as the source allows it.
 	Every time.Duration
+	// Fastest is the interval while the feed changes, as short as the source allows. 0 means Every.
+	Fastest time.Duration
 	// MaxBytes bounds the payload after decompression.
 	MaxBytes int64
 	// Messages means that the feed is no list of what is in force: nothing is concluded from what

@@ -32,7 +32,7 @@ func Source() source.Source {
 	var feeds []source.Feed
 	for _, p := range publishers {
 		// Only the list of MoWaS is known to hold what is in force.
-		feeds = append(feeds, source.Feed{URL: api + p + "/mapData.json", Every: 2 * time.Minute, MaxBytes: 8 << 20, Messages: p != "mowas"})
+		feeds = append(feeds, source.Feed{URL: api + p + "/mapData.json", Every: 2 * time.Minute, Fastest: time.Minute, MaxBytes: 8 << 20, Messages: p != "mowas"})
 	}
 	return source.Source{
 		Name: Name, Title: "BBK warnings (NINA)", Parse: Parse, Feeds: feeds, Warns: true,

@@ -21,6 +21,9 @@ type Config struct {
 	URL string
 	// Every is the time between two polls; 0 means five minutes.
 	Every time.Duration
+	// Fastest is that time while the feed changes; 0 means 30 seconds if neither Every nor Shared is
+	// set, otherwise Every.
+	Fastest time.Duration
 	// Language is the preferred language of messages with several, as in RFC 5646 ("de", "fr-CA");
 	// empty means English.
 	Language string

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -773,5 +774,23 @@ func TestConfigurationIsChecked(t *testing.T) {
 	}
 	if f := feed.Source(Places{}).Feeds; len(f) != 1 || f[0].URL != feed.URL || f[0].Every <= 0 || f[0].MaxBytes <= 0 {
 		t.Errorf("%+v", f)
+	}
+}
+
+// A stated interval is never undercut, unless the operator says so.
+func TestHowFastAFeedIsPolledWhileItChanges(t *testing.T) {
+	for want, c := range map[time.Duration]Config{
+		30 * time.Second: {},
+		0:                {Every: time.Hour},
+		time.Minute:      {Every: time.Hour, Fastest: time.Minute},
+		2 * time.Minute:  {Shared: true, Fastest: 2 * time.Minute},
+	} {
+		c.URL = "https://alerts.example.org/"
+		if got := c.Source(Places{}).Feeds[0].Fastest; got != want {
+			t.Errorf("%+v: %v, want %v", c, got, want)
+		}
+	}
+	if got := (Config{URL: "https://alerts.example.org/", Shared: true}).Source(Places{}).Feeds[0].Fastest; got != 0 {
+		t.Errorf("one of many feeds: %v", got)
 	}
 }

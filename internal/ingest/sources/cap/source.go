@@ -35,7 +35,7 @@ func (c Config) Source(places Places) source.Source {
 		Places:     func(source.Kept) source.Places { return places },
 	}
 	if c.URL != "" { // without a URL, payloads only come from files
-		s.Feeds = []source.Feed{{URL: c.URL, Every: cmp.Or(c.Every, 5*time.Minute), MaxBytes: cmp.Or(c.MaxBytes, 64<<20)}}
+		s.Feeds = []source.Feed{{URL: c.URL, Every: cmp.Or(c.Every, 5*time.Minute), Fastest: c.fastest(), MaxBytes: cmp.Or(c.MaxBytes, 64<<20)}}
 	}
 	if len(c.Push) > 0 {
 		s.Pushes, s.Eased, s.Announces = c.pushes(), easedFactor*cmp.Or(c.Every, 5*time.Minute), c.announces
@@ -50,4 +50,13 @@ func (c Config) Source(places Places) source.Source {
 		s.Languages = []string{c.Language}
 	}
 	return s
+}
+
+// fastest returns the interval of the feed while it changes. A stated interval is never undercut,
+// unless Fastest says so.
+func (c *Config) fastest() time.Duration {
+	if c.Fastest == 0 && c.Every == 0 && !c.Shared {
+		return 30 * time.Second
+	}
+	return c.Fastest
 }

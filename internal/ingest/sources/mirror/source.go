@@ -18,10 +18,13 @@ const Name = "mirror"
 // ETag, an unchanged list costs nothing.
 const Every = time.Minute
 
+// Fastest is the interval while the list changes, if none is configured: far below that limit.
+const Fastest = 30 * time.Second
+
 // Source describes the server at a base address as the source with that name. With an empty
-// address, payloads only come from files; title and every may be zero. schemes are the accepted
+// address, payloads only come from files; title, every and fastest may be zero. schemes are the accepted
 // schemes of events' names.
-func Source(name, title, address string, every time.Duration, schemes source.Schemes) source.Source {
+func Source(name, title, address string, every, fastest time.Duration, schemes source.Schemes) source.Source {
 	s := source.Source{
 		Name: name, Title: cmp.Or(title, "Hazards of another server"), Warns: true,
 		Parse: func(payload []byte, now hazard.Instant) (source.Batch, error) {
@@ -36,8 +39,11 @@ func Source(name, title, address string, every time.Duration, schemes source.Sch
 		Lists: source.Lists{Complete: source.Yes, Confirm: 1, Identity: "UUID", NoEnd: "as `autoexpire` says",
 			Cite: "base interface: GET /hazards/active holds all active hazards"},
 	}
+	if every == 0 { // a stated interval is never undercut, unless fastest says so
+		every, fastest = Every, cmp.Or(fastest, Fastest)
+	}
 	if address != "" {
-		s.Feeds = []source.Feed{{URL: strings.TrimRight(address, "/") + "/hazards/active", Every: cmp.Or(every, Every), MaxBytes: client.DefaultMaxBody}}
+		s.Feeds = []source.Feed{{URL: strings.TrimRight(address, "/") + "/hazards/active", Every: every, Fastest: fastest, MaxBytes: client.DefaultMaxBody}}
 	}
 	return s
 }

@@ -22,12 +22,13 @@ const coastalWaters = 111
 // that list never contains (openapi.json, /alerts: message_type). They say why and when an alert
 // ended that the list no longer contains. The service updates both within
 // seconds. It publishes no limit, but has blocked clients with frequent requests (weather-gov/api
-// issue 86).
+// issues 85 and 86), for as long as the requests went on. Integrations in wide use poll the alerts
+// every 30 seconds, and caches keep them for about as long.
 func Source() source.Source {
 	return source.Source{
 		Name: Name, Title: "US National Weather Service alerts", Parse: Parse, Warns: true,
 		Feeds: []source.Feed{
-			{URL: api + "alerts/active", Every: time.Minute, MaxBytes: 16 << 20},
+			{URL: api + "alerts/active", Every: time.Minute, Fastest: 30 * time.Second, MaxBytes: 16 << 20},
 			{URL: api + "alerts?status=actual&message_type=cancel&limit=200", Every: 2 * time.Minute, MaxBytes: 16 << 20, Messages: true},
 		},
 		Covers:    "watches, warnings and advisories; shapes of zones, once each",

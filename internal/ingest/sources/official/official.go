@@ -10,6 +10,7 @@ package official
 import (
 	_ "embed"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -69,6 +70,10 @@ type Feed struct {
 // every is how often a feed of the catalog is polled.
 const every = 5 * time.Minute
 
+// fastest is the interval of a feed of the catalog while it changes, if no other feed is at its domain.
+// Hardly any publisher says what it allows, so it is longer than that of other sources.
+const fastest = time.Minute
+
 // pushes are the connections that also push the alerts of a feed, by the feed's address. archives
 // are where each of these alerts can be fetched. Canada's NAAD System only offers both without
 // encryption (LMD User Guide).
@@ -114,7 +119,7 @@ func (f *Feed) WhyNot() string {
 // Source returns the description of the feed. Its alerts have the rank of a national authority if
 // it has a country.
 func (f *Feed) Source() source.Source {
-	s := cap.Config{Name: f.Name, Title: f.Title, URL: f.URL, Every: every, MaxBytes: maxBytes, Hosts: f.Hosts, Shared: true,
+	s := cap.Config{Name: f.Name, Title: f.Title, URL: f.URL, Every: every, Fastest: f.fastest(), MaxBytes: maxBytes, Hosts: f.Hosts, Shared: true,
 		Countries: f.countries(), Spoken: f.Language, Siblings: f.siblings(), Push: pushes[f.URL], Archive: archives[f.URL],
 		Practice: PracticeOf(f.URL)}.Source(cap.Places{})
 	s.OID = f.OID
@@ -130,6 +135,33 @@ func (f *Feed) Source() source.Source {
 		s.License = f.License
 	}
 	return s
+}
+
+// fastest returns the interval while the feed changes; 0 if many feeds share its server.
+func (f *Feed) fastest() time.Duration {
+	if domains()[domain(f.URL)] > 1 {
+		return 0
+	}
+	return fastest
+}
+
+// domains counts the feeds of each domain.
+var domains = sync.OnceValue(func() map[string]int {
+	count := map[string]int{}
+	for _, f := range Feeds() {
+		count[domain(f.URL)]++
+	}
+	return count
+})
+
+// domain returns the last two names of an address's host. Hosts below one domain are often one server.
+func domain(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		panic(err) // from feeds.tsv
+	}
+	names := strings.Split(u.Hostname(), ".")
+	return strings.Join(names[max(0, len(names)-2):], ".")
 }
 
 // siblings returns the languages of all feeds of the country, because its authorities issue each

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/publicsuffix"
 	"golang.org/x/text/language"
@@ -98,5 +99,24 @@ func TestWhatOperatesIsOnByDefault(t *testing.T) {
 	}
 	if on < 200 {
 		t.Errorf("%d feeds are on", on)
+	}
+}
+
+// Feeds that share a server are never polled faster than usual; the others are, while they change.
+func TestOnlyAFeedAloneAtItsDomainIsPolledFaster(t *testing.T) {
+	for name, want := range map[string]time.Duration{
+		"ag-ms-en":       0,           // one of several at capews.com
+		"al-igewe-en":    0,           // one of many in a bucket
+		"at-zamg-xx":     0,           // one of many of MeteoAlarm
+		"ar-smn-es":      time.Minute, // an office's own server
+		"au-tas-dpac-en": 0,           // *.gov.au, of which it is not known whether they are one
+	} {
+		i := slices.IndexFunc(Feeds(), func(f Feed) bool { return f.Name == name })
+		if i < 0 {
+			t.Fatalf("no feed %s", name)
+		}
+		if got := Feeds()[i].fastest(); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
 	}
 }

@@ -11,12 +11,13 @@ import (
 const Name = "tsunami"
 
 // Source describes the source: the indexes of both centers. They change with an event, and a delay
-// of more than a minute is too long for a tsunami.
+// of more than a minute is too long for a tsunami. No limit is published. They are small files, and change for
+// a few hours a month, so they are polled every 30 seconds only then.
 func Source() source.Source {
 	var feeds []source.Feed
 	index := func(center string) string { return "https://www.tsunami.gov/events/xml/" + center + "Atom.xml" }
 	for _, center := range []string{"PAAQ", "PHEB"} {
-		feeds = append(feeds, source.Feed{URL: index(center), Every: time.Minute, MaxBytes: 4 << 20})
+		feeds = append(feeds, source.Feed{URL: index(center), Every: time.Minute, Fastest: 30 * time.Second, MaxBytes: 4 << 20})
 	}
 	const areas = "https://www.tsunami.gov/?page=tsunamiFAQ: the areas of responsibility of both centers"
 	return source.Source{
