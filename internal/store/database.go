@@ -20,6 +20,8 @@ type database interface {
 	migration(text string) string
 	// alone makes a transaction the only write transaction in progress, until it ends.
 	alone(ctx context.Context, tx *sql.Tx) error
+	// awaited reports whether another process waits until the transaction in progress ends.
+	awaited(ctx context.Context, tx *sql.Tx) (bool, error)
 	// quiet waits until the write transaction in progress has ended, without being a writer itself.
 	quiet(ctx context.Context, s *Store) error
 	// wait sets how long the next transaction of s may wait for writers of other processes. Only

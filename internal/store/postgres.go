@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"runtime"
 	"strconv"
@@ -218,6 +219,14 @@ const writing = 0x68617a61726464
 func (*postgres) alone(ctx context.Context, tx *sql.Tx) error {
 	_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(writing))
 	return err
+}
+
+// awaited looks for others who wait for that lock. A key of 64 bits is shown in two halves.
+func (*postgres) awaited(ctx context.Context, tx *sql.Tx) (waits bool, err error) {
+	err = tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objsubid = 1
+		AND classid = $1 AND objid = $2 AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`,
+		int64(writing>>32), int64(writing&math.MaxUint32)).Scan(&waits)
+	return waits, err
 }
 
 // quiet waits for the shared lock and holds it for one statement.

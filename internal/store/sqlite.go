@@ -182,6 +182,9 @@ func (sqlite) migration(text string) string {
 // alone does nothing: a write transaction takes the file's lock at its start.
 func (sqlite) alone(context.Context, *sql.Tx) error { return nil }
 
+// awaited knows nothing of other processes, which poll the file's lock.
+func (sqlite) awaited(context.Context, *sql.Tx) (bool, error) { return false, nil }
+
 // quiet acquires and releases the file's lock.
 func (sqlite) quiet(ctx context.Context, s *Store) error {
 	return s.inTurn(ctx, nil, func(context.Context, *sql.Tx, *sqlc.Queries) error { return nil })

@@ -121,6 +121,14 @@ func (q *turns) join(r Rank, of *shared) *turn {
 	return t
 }
 
+// waits reports whether a writer of a higher rank waits. Small writes do not count: they are taken
+// along, and come often.
+func (q *turns) waits(than Rank) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.ContainsFunc(q.waiting, func(t *turn) bool { return t.rank < than && (t.shared == nil || !t.shared.small) })
+}
+
 // person takes the write of a person out of the queue, or returns a channel that is closed when one joins.
 func (q *turns) person() (*shared, <-chan struct{}) {
 	q.mu.Lock()

@@ -62,7 +62,10 @@ type txn struct {
 	counters *sql.Rows        // the pending answer with the counters
 	given    map[string]int64 // last number taken from each counter; nil until the counters are read
 	saved    []Saved
-	undoes   int64           // the change that the transaction undoes; 0 means none
+	undoes   int64 // the change that the transaction undoes; 0 means none
+	rank     Rank
+	began    time.Time
+	asked    time.Time       // when Yield last asked the database
 	taken    map[string]bool // counters from which this transaction has taken a number
 }
 
@@ -109,7 +112,7 @@ func (s *Store) Write(ctx context.Context, clock hazard.Clock, origin Origin, f 
 		inTx = s.inGroupTx
 	}
 	err = inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error {
-		t := newTx(&txn{tx: tx, ctx: ctx, q: q, clock: clock, origin: origin, store: s, taken: map[string]bool{}})
+		t := newTx(&txn{tx: tx, ctx: ctx, q: q, clock: clock, origin: origin, store: s, taken: map[string]bool{}, began: time.Now(), rank: rankOf(ctx)})
 		t.found = find.Begin(ctx, tx, s.ix, t.bounds)
 		if s.database.remote() { // the answer arrives together with that to f's first query
 			if err := t.loadCounters(); err != nil {
@@ -143,6 +146,28 @@ func (s *Store) Write(ctx context.Context, clock hazard.Clock, origin Origin, f 
 		s.reach.wakeAll()
 	}
 	return last, nil
+}
+
+// fairTime is how long a transaction with more to do goes on although another writer waits: shorter
+// ones would cost much more than they do.
+const fairTime = 25 * time.Millisecond
+
+// Yield reports whether the transaction should commit what it has done, and leave the rest to another
+// one: it has run for fairTime, and a writer of a higher rank waits in this process, or any in another
+// one on PostgreSQL. It does not know of other programs that wait for an SQLite file.
+func (t *Tx) Yield() (bool, error) {
+	if time.Since(t.began) < fairTime {
+		return false, nil
+	}
+	if t.store.turns.waits(t.rank) {
+		return true, nil
+	}
+	if time.Since(t.asked) < fairTime {
+		return false, nil
+	}
+	waits, err := t.store.database.awaited(t.ctx, t.tx)
+	t.asked = time.Now()
+	return waits, err
 }
 
 // number takes the next number of a counter. A writer is alone until its transaction ends, so it

@@ -216,19 +216,23 @@ func shown(refs []hazard.ShapesRef) []hazard.ShapesRef {
 func (in *Intake) drawLoose(ctx context.Context, src string, loose drawings, clock hazard.Clock, opts Options, res *Result) error {
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(loose)), chunk) {
 		broken := map[string]bool{}
-		for {
-			at := ""
+		for len(some) > 0 {
+			at, done := "", 0
 			err := in.write(ctx, src, clock, opts, res, func(w *writer) error {
 				w.drawings = loose
-				for _, at = range some {
+				for done, at = range some {
 					if err := w.drawKnown(at, broken[at]); err != nil {
+						return err
+					}
+					if yield, err := w.tx.Yield(); yield || err != nil {
 						return err
 					}
 				}
 				return nil
 			})
 			if err == nil {
-				break
+				some = some[done+1:]
+				continue
 			}
 			if !store.Broken(err) || broken[at] {
 				return err

@@ -112,7 +112,7 @@ type Part struct{ Event, Part string }
 const maxIssued = 1000
 
 // chunk is how many reports one transaction processes, plus later ones of the same events: enough
-// to amortize its cost, few enough that other writers wait only briefly.
+// to amortize its cost. It is fewer while others wait (store.Tx.Yield).
 const chunk = 100
 
 // slight is how many slight reports count as one, because most are ignored after a look-up.
@@ -230,27 +230,46 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 	return res, nil
 }
 
-// applyPart takes in one part of a batch in one transaction. Reports that cannot be taken in are left out, and returned by their index.
+// applyPart takes in one part of a batch in one transaction, or in several if others wait. Reports that cannot be taken in are left out, and returned by their index.
 func (in *Intake) applyPart(ctx context.Context, src string, part input, rejects []source.Reject, clock hazard.Clock, opts Options, res *Result) (map[int]error, error) {
+	left := map[int]error{}
+	part.parted = true
+	all, at := part.given, make([]int, len(part.given)) // at is where the reports of the transaction are in all
+	for i := range at {
+		at[i] = i
+	}
 	kept := map[int]error{}
 	for {
-		err := in.write(ctx, src, clock, opts, res, func(w *writer) error {
+		var rest []int
+		err := in.write(ctx, src, clock, opts, res, func(w *writer) (err error) {
 			w.input = part
 			if err := w.rejects(rejects); err != nil {
 				return err
 			}
-			return w.reports(kept)
+			rest, err = w.reports(kept)
+			return err
 		})
-		if err == nil {
-			return kept, nil
+		if broken, ok := errors.AsType[*brokenError](err); ok {
+			for _, i := range broken.reports { // repeat without them
+				kept[i] = broken.err
+			}
+			continue
 		}
-		broken, again := errors.AsType[*brokenError](err)
-		if !again {
+		if err != nil {
 			return nil, err
 		}
-		for _, i := range broken.reports { // repeat without them
-			kept[i] = broken.err
+		for i, err := range kept {
+			left[at[i]] = err
 		}
+		if len(rest) == 0 {
+			return left, nil
+		}
+		part.given, rejects, kept = nil, nil, map[int]error{}
+		for n, i := range rest {
+			rest[n] = at[i]
+			part.given = append(part.given, all[at[i]])
+		}
+		at = rest
 	}
 }
 
@@ -387,6 +406,7 @@ type writer struct {
 // input is what a transaction processes.
 type input struct {
 	given    []hazard.Report // the reports, as received
+	parted   bool            // another transaction can process some of them
 	drawings drawings        // of the whole payload
 	others   *others
 	active   map[string]bool // the source's events with active hazards, as of the beginning of the batch
@@ -431,23 +451,35 @@ func (e *brokenError) Error() string { return e.err.Error() }
 
 func (e *brokenError) Unwrap() error { return e.err }
 
-// reports processes the given reports. If some cannot be processed because data is damaged, the
-// error is a *brokenError. Reports in keep are held back for the error there.
-func (w *writer) reports(keep map[int]error) error {
+// reports processes the given reports, and returns the indexes of those that it leaves to another
+// transaction, since others wait. If some cannot be processed because data is damaged, the error is a
+// *brokenError. Reports in keep are held back for the error there.
+func (w *writer) reports(keep map[int]error) (rest []int, err error) {
 	for _, i := range slices.Sorted(maps.Keys(keep)) {
 		r := &w.given[i]
 		if _, err := w.suspect(r, cmp.Or(r.Suspect, store.Damaged+": "+keep[i].Error())); err != nil {
-			return err
+			return nil, err
 		}
 		if err := w.note(r.Names()); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	groups, err := w.group(keep)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, g := range groups {
+	for n, g := range groups {
+		if n > 0 && w.parted {
+			if yield, err := w.tx.Yield(); err != nil {
+				return nil, err
+			} else if yield {
+				for _, g := range groups[n:] {
+					rest = append(rest, g.from...)
+				}
+				slices.Sort(rest)
+				return rest, nil
+			}
+		}
 		for i := g.carried; i < len(g.reports); i++ {
 			w.res.Parts[Part{g.event, g.reports[i].Part}] = true
 		}
@@ -459,10 +491,10 @@ func (w *writer) reports(keep map[int]error) error {
 			err = &brokenError{g.from, err}
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // stateOf returns a source's present state of an event, and whether anything is known.

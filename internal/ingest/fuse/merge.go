@@ -173,7 +173,7 @@ func (in *Intake) Take(ctx context.Context, tx *store.Tx, r hazard.Report) (Resu
 	w := in.writer(ctx, tx, r.Source)
 	given := []hazard.Report{r}
 	w.input, w.opts.History = input{given: given, others: othersOf(given)}, true
-	err := w.reports(nil)
+	_, err := w.reports(nil)
 	return *w.res, err
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// maxDue is how many hazards end, and how many are derived again, in one transaction: other writers wait for it.
+// maxDue is how many hazards end, and how many are derived again, in one transaction; fewer while others wait (store.Tx.Yield).
 const maxDue = 100
 
 // Pass records what time alone has changed up to now, by clock: hazards end, and hazards of which a
@@ -82,6 +82,9 @@ func (in *Intake) passSome(ctx context.Context, clock hazard.Clock, but []int64)
 			if err := tx.SaveHazard(h.ExpireAt(tx.Now()), h); err != nil {
 				return &store.HazardError{ID: h.ID, Err: err}
 			}
+			if more, err = tx.Yield(); more || err != nil {
+				return err
+			}
 		}
 		if more = len(due) == maxDue; more {
 			return nil
@@ -90,13 +93,16 @@ func (in *Intake) passSome(ctx context.Context, clock hazard.Clock, but []int64)
 		if err != nil {
 			return err
 		}
-		more = len(ids) == maxDue
 		for _, id := range ids {
 			// It is woken again at a later moment than this one, so that none comes twice.
 			if err := errors.Join(tx.Woken(id), in.writer(ctx, tx, "").renew(id)); err != nil {
 				return &store.HazardError{ID: id, Err: err}
 			}
+			if more, err = tx.Yield(); more || err != nil {
+				return err
+			}
 		}
+		more = len(ids) == maxDue
 		return nil
 	})
 	return more, err
