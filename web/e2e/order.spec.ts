@@ -175,15 +175,55 @@ test("the widget reads rows, then its age; a wall its time and the worst in turn
   `);
   await page.goto("/embed?kiosk=1&lang=en");
   await expect(page.locator("body")).toMatchAriaSnapshot(`
-    - time
+    - banner:
+      - time
     - main:
       - heading "Active hazards" [level=1]
-      - link /Flood possible for Old Harbour|Fire on the heath/${list}
+      - link /Flood possible for Old Harbour|Fire on the heath/
+      - paragraph: "Not signed in: drafts and approvals are not shown here."${list}
       - strong: 1 Watch · 1 Advisory
       - text: /As of/
       - link "Open the map"
   `);
   await expectAccessible(page, "a wall");
+});
+
+test("a wall with a token says what waits for a second person, and sounds; one without says that it is not told", { tag: "@slow" }, async ({ page, server }) => {
+  await page.addInitScript(() => {
+    const w = window as unknown as { tones: number };
+    w.tones = 0;
+    const start = OscillatorNode.prototype.start;
+    OscillatorNode.prototype.start = function (...args) {
+      w.tones++;
+      return start.apply(this, args);
+    };
+  });
+  const tones = () => page.evaluate(() => (window as unknown as { tones: number }).tones);
+  const hidden = page.getByText("Not signed in: drafts and approvals are not shown here.");
+  await fire(server);
+  await page.goto("/embed?kiosk=1&lang=en");
+  await expect(hidden).toBeVisible();
+  await page.goto("/embed?lang=en"); // nobody expects drafts in a widget
+  await expect(page.getByRole("listitem")).toHaveCount(1);
+  await expect(hidden).toHaveCount(0);
+
+  const token = await server.watcher();
+  await page.goto(`/embed?kiosk=1&sound=1&lang=en#drafts=${token}`);
+  await expect(page.locator("html")).toHaveAttribute("data-state", "live");
+  await expect(hidden).toHaveCount(0);
+  await expect(page.getByRole("alert").filter({ hasText: "second person" })).toHaveCount(0);
+  await server.hazard("Flood - New Harbour", { severity_ID: "WARNING" });
+  await expect(page.getByRole("alert").filter({ hasText: "Waiting for a second person: 1" })).toBeVisible({ timeout: 30_000 });
+  expect(await tones()).toBe(2);
+  await expectAccessible(page, "a wall on which a draft waits");
+  for (const d of await server.call<{ id: number }[]>("GET", "/drafts")) await server.call("POST", `/drafts/${d.id}/refuse`, { reason: "A test." });
+});
+
+test("a wall whose token is worth nothing says that it is not known what waits", { tag: "@slow" }, async ({ page, server, watch }) => {
+  watch.expectFailures(/401|403/);
+  await fire(server);
+  await page.goto("/embed?kiosk=1&lang=en#drafts=hzs_none");
+  await expect(page.getByRole("alert").filter({ hasText: "Whether something waits for a second person is not known." })).toBeVisible();
 });
 
 test("an editor hears what waits before the list; the review says who gets it before the buttons, the form begins with the place", { tag: "@slow" }, async ({ page, server }) => {
@@ -262,4 +302,25 @@ test("an empty service does not read like an all-clear, a failing one says so be
   `);
   await expectAccessible(page, "a failing service");
   await server.up();
+});
+
+test("a list that was never read says without a connection that it is not known what there is", { tag: "@slow" }, async ({ page, server, watch }) => {
+  const h = await flood(server);
+  watch.expectFailures(/net::ERR_/);
+  await page.route(/\/hazards\/active(\/summary)?(\?|$)|\/events/, (route) => route.abort());
+  await page.goto("/#map=7/53.5/10");
+  const list = page.getByRole("complementary", { name: "Hazards" });
+  await expect(list).toMatchAriaSnapshot(
+    `
+    - status:
+      - strong: Not known
+    - paragraph: "The list could not be read: which hazards there are is not known."
+    - paragraph:
+      - strong: /this does not mean that all is well/
+  `,
+    { timeout: 30_000 },
+  );
+  await expect(list.getByText("Reading hazards")).toHaveCount(0);
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+  await expect(row(page, h)).toBeVisible({ timeout: 30_000 });
 });

@@ -154,6 +154,13 @@ export class Server {
     return this.call("POST", `/hazards/${h.hazard_ID}/products`, form);
   }
 
+  /** A token of a program that counts the drafts that wait; a running service knows it within a second. */
+  async watcher(): Promise<string> {
+    const token = execFileSync(binary, ["token", "wall", "--service", "--scope", "drafts", "--data", this.#dir], { encoding: "utf8" }).trim();
+    while (!(await fetch(`${this.url}/drafts/count`, { headers: { Authorization: `Bearer ${token}` } })).ok);
+    return token;
+  }
+
   /** Takes in a payload of a source, as if it had been polled now. */
   import(source: string, payload: unknown): void {
     execFileSync(binary, ["import", "--source", source, "--data", this.#dir, "-"], { input: JSON.stringify(payload) });

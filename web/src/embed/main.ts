@@ -144,7 +144,7 @@ function draw(): void {
     const { waiting } = state;
     if (!waiting) alert(words.waitsUnknown);
     else if (waiting.oldest) alert(words.waits({ n: waiting.to_decide, time: day.format(Date.parse(waiting.oldest)) }));
-  }
+  } else if (settings.kiosk) notes.push(make("p", { class: "note" }, words.waitsHidden)); // no alarm does not mean that nothing waits
   const most = settings.kiosk ? MOST_ON_WALL : MOST;
   const more = active.length - most;
   const list = make("ol", {}, ...active.slice(0, most).map(row));
@@ -222,7 +222,7 @@ async function read(): Promise<void> {
 /** A wall's clock, by the server's time. */
 const hour = new Intl.DateTimeFormat(language.locale, { hour: "2-digit", minute: "2-digit" });
 const clock = settings.kiosk ? make("time", { class: "clock" }) : undefined;
-if (clock) root.before(clock);
+if (clock) root.before(make("header", {}, clock));
 
 /** Redraws only what changes by time: ages, ended hazards and whose turn it is. */
 let shown = "";
