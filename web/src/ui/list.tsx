@@ -220,10 +220,11 @@ function Nothing({ alone }: { alone: boolean }) {
   const past = store.past.value;
   // What could not be read must not look like "there is none".
   const known = past ? past.state === "ready" : store.loaded.value;
+  const lost = store.connection.value.state === "lost";
   const words = past?.state === "failed" || past?.unrecorded
     ? past.note
     : !known
-    ? text.list.loading
+    ? lost && !past ? text.list.unread : text.list.loading
     : store.real.value === 0
     ? past ? text.time.none : text.list.noneAtAll
     : store.sorted.value.length === 0
@@ -234,7 +235,7 @@ function Nothing({ alone }: { alone: boolean }) {
   return (
     <div id={alone ? "list" : undefined} class="nothing" tabIndex={-1}>
       <p>{words}</p>
-      {known && !past && <Worth />}
+      {(known || lost) && !past && <Worth />}
       {store.sorted.value.length > 0 && !store.everywhere.value && <button type="button" onClick={() => (store.everywhere.value = true)}>{text.list.showAll}</button>}
     </div>
   );
