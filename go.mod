@@ -93,8 +93,8 @@ require (
 	// the places of a million subscriptions: an R-tree that can be changed, 32 bytes per entry;
 	// that of internal/geo is built once
 	github.com/tidwall/rtree v1.10.0
-	// how easy a password is to guess, by phrases and names (zxcvbn): its word lists and its scores;
-	// its matchers, and those of other ports, parse or index their tables for 0.1 s at each start
+	// how easy a password is to guess, by phrases and names (zxcvbn); ready at once, where other ports
+	// parse their tables for 0.1 s at each start
 	github.com/trustelem/zxcvbn v1.0.1
 	// email: MIME, header encodings, SMTP with STARTTLS and logins; depends on golang.org/x only;
 	// we keep the connections, and close them when a context ends

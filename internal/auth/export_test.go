@@ -23,7 +23,6 @@ const (
 var (
 	ValidSignature func(ed25519.PublicKey, string, []byte) bool = validSignature
 	Weakness                                                    = weakness
-	Guesses                                                     = guesses
 )
 
 // CountHashes counts the argon2id evaluations of s from now on.

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/trustelem/zxcvbn"
 )
 
 const (
@@ -14,7 +16,7 @@ const (
 	minPassword = 15
 	// minSteps is the minimum number of independent choices in a password (steps).
 	minSteps = 10
-	// minEntropy is in bits, measured as by zxcvbn (see guesses). zxcvbn knows
+	// minEntropy is in bits, measured by zxcvbn (Wheeler, USENIX Security 2016). zxcvbn knows
 	// phrases and names that our own check does not; a thousand addresses could not try so many
 	// guesses in years. Our own check knows sequences and repetitions that zxcvbn does not.
 	minEntropy = 44
@@ -42,7 +44,7 @@ func weakness(p Password, user string) string {
 	case steps(letters, ownWords(user)) < minSteps:
 		return "must not be made of repetitions, sequences, rows of keys, common words, years or the user's name: " +
 			"take four or five words that have nothing to do with each other"
-	case math.Log2(guesses(string(letters[:min(len(letters), maxMeasured)]), user)) < minEntropy:
+	case math.Log2(zxcvbn.PasswordStrength(string(letters[:min(len(letters), maxMeasured)]), []string{user}).Guesses) < minEntropy:
 		return "must not be a phrase, a name or words that go together: take four or five words that have nothing to do with each other"
 	}
 	return ""
