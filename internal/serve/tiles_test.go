@@ -44,6 +44,11 @@ func TestTiles(t *testing.T) {
 	}
 	tile, header := get("/tiles/2/2/1.mvt")
 	has(tile, "danger", "areas", "points", "WARNING", "WATCH", "WILDFIRE", "FLOOD", "headline", "Fire", "-EXERCISE")
+	some, someHeader := get("/tiles/2/2/1.mvt?layers=danger,areas&properties=severity,worst")
+	has(some, "danger", "areas", "-points", "severity", "worst", "WARNING", "-WILDFIRE", "-uuid", "-hazard_ID", "-headline", "-Fire")
+	if l := someHeader.Get("Content-Language"); l != "" || header.Get("Content-Language") == "" {
+		t.Errorf("a tile without headlines is in %q", l)
+	}
 	drills, _ := get("/tiles/2/2/1.mvt?category=EXERCISE")
 	has(drills, "EXERCISE", "danger", "-WILDFIRE")
 	fires, _ := get("/tiles/2/2/1.mvt?type=WILDFIRE")
@@ -84,7 +89,7 @@ func TestTiles(t *testing.T) {
 	for _, path := range []string{"/tiles/13/0/0.mvt", "/tiles/2/4/0.mvt", "/tiles/2/0/-1.mvt", "/tiles/2/0/0.png", "/ogc/tiles/WorldCRS84Quad/0/0/0", "/ogc/tiles/none", "/ogc/tileMatrixSets/none"} {
 		wantProblem(t, s.do("reader", http.MethodGet, path, nil), http.StatusNotFound)
 	}
-	for _, path := range []string{"/tiles/0/0/0.mvt?limit=1", "/tiles/0/0/0.mvt?type=NONE", "/ogc/tiles?f=html", "/ogc/tiles/WebMercatorQuad/0/0/0?f=png"} {
+	for _, path := range []string{"/tiles/0/0/0.mvt?limit=1", "/tiles/0/0/0.mvt?type=NONE", "/tiles/0/0/0.mvt?layers=lines", "/tiles/0/0/0.mvt?layers=", "/tiles.json?properties=name", "/ogc/tiles?f=html", "/ogc/tiles/WebMercatorQuad/0/0/0?f=png"} {
 		wantProblem(t, s.do("reader", http.MethodGet, path, nil), http.StatusBadRequest)
 	}
 	if a := s.do("", http.MethodGet, "/tiles/0/0/0.mvt", nil); a.Status != http.StatusForbidden {
@@ -126,6 +131,11 @@ func TestTileDocuments(t *testing.T) {
 	path, ok := strings.CutPrefix(strings.NewReplacer("{z}", "1", "{x}", "1", "{y}", "0").Replace(j.Tiles[0]), s.URL())
 	if a := s.do("", http.MethodGet, path, nil); !ok || a.Status != http.StatusOK || !strings.Contains(string(a.Body), "WARNING") {
 		t.Errorf("%s: %d", path, a.Status)
+	}
+	j.Layers = nil
+	s.do("reader", http.MethodGet, "/tiles.json?layers=danger", nil).JSON(t, &j)
+	if len(j.Layers) != 1 || j.Layers[0].ID != "danger" || !strings.HasSuffix(j.Tiles[0], "?layers=danger") {
+		t.Errorf("%+v", j)
 	}
 	var list struct {
 		Tilesets []struct{ Links []ogcLink }

@@ -76,12 +76,15 @@ class Cache extends SharedPromiseCache {
  */
 class Parts extends FetchSource {
   readonly #coming = new Map<string, Promise<RangeResponse>>();
+  /** The beginning of the archive, which is read first and holds the directories of low zooms too. */
+  #begin: RangeResponse | undefined;
 
   override getBytes(offset: number, length: number, signal?: AbortSignal, etag?: string): Promise<RangeResponse> {
+    if (this.#begin && offset + length <= this.#begin.data.byteLength) return Promise.resolve({ ...this.#begin, data: this.#begin.data.slice(offset, offset + length) });
     const key = `${offset}-${length}`;
     const coming = this.#coming.get(key);
     if (coming) return coming;
-    const reading = new FetchSource(`${this.url}?${key}`).getBytes(offset, length, signal, etag);
+    const reading = new FetchSource(`${this.url}?${key}`).getBytes(offset, length, signal, etag).then((part) => (offset === 0 ? (this.#begin = part) : part));
     if (signal) return reading;
     this.#coming.set(key, reading); // what is asked for ahead is not asked for twice
     return reading.finally(() => this.#coming.delete(key));

@@ -2809,7 +2809,7 @@ export interface paths {
          * A vector tile of the active hazards
          * @description A Mapbox Vector Tile (2.1) in Web Mercator, with the layers `danger` (the surface of danger: per place only the worst level, equal levels as one area; `severity`, and `worst` for a warning
          *     of importance 70 or more), `areas` (one feature a hazard; a line where it is only known to be somewhere in a region) and `points`. Drills are in it only with `category=EXERCISE`.
-         *     Its ETag changes when and only when the tile does.
+         *     `layers` and `properties` leave out what a map does not draw. The id of a feature of `areas` and `points` is its hazard_ID. The ETag changes when and only when the tile does.
          */
         readonly get: operations["getTile"];
         readonly put?: never;

@@ -1,7 +1,7 @@
 import { validateStyleMin } from "@maplibre/maplibre-gl-style-spec";
 import { expect, test } from "vitest";
 import { noFilter } from "../src/filter";
-import { layersOf, looks, queryOf, Surface, type Look } from "../src/map/surface";
+import { DRAWN, layersOf, looks, queryOf, Surface, type Look } from "../src/map/surface";
 import { tilesOf } from "../src/basemap";
 
 // The contrast of the surface of danger, as it is seen in the three color deficiencies (Machado, Oliveira and Fernandes, 2009, at full strength, on linear
@@ -119,6 +119,13 @@ test.each(
   expect(tilesOf({ center: [360 * x - 180, latitude], zoom }, size, deepest).map((t) => t.join("/"))).toEqual(want);
 });
 
+test("the tiles are asked for with all that their layers draw", () => {
+  const of = (part: string) => new RegExp(`${part}=([^&]*)`).exec(DRAWN)![1]!.split(",");
+  const drawn = JSON.stringify([layersOf("light"), layersOf("dark")]);
+  expect(new Set([...drawn.matchAll(/"source-layer":"(\w+)"/g)].map((m) => m[1]))).toEqual(new Set(of("layers")));
+  expect(new Set([...drawn.matchAll(/\["get","(\w+)"\]/g)].map((m) => m[1]))).toEqual(new Set(of("properties")));
+});
+
 test("a tile that was asked for ahead is not asked for again, unless that failed", async () => {
   const asked: string[] = [];
   const surface = new Surface({
@@ -129,6 +136,6 @@ test("a tile that was asked for ahead is not asked for again, unless that failed
     },
   }, () => {});
   surface.ahead([[0, 0, 0], [1, 1, 1]], noFilter, undefined);
-  for (const tile of ["0/0/0", "1/1/1"]) await surface.load({ url: `hazards://tiles/${tile}.mvt` } as never, new AbortController());
-  expect(asked).toEqual(["/tiles/0/0/0.mvt", "/tiles/1/1/1.mvt", "/tiles/0/0/0.mvt"]);
+  for (const tile of ["0/0/0", "1/1/1"]) await surface.load({ url: `hazards://tiles/${tile}.mvt?${DRAWN}` } as never, new AbortController());
+  expect(asked).toEqual([`/tiles/0/0/0.mvt?${DRAWN}`, `/tiles/1/1/1.mvt?${DRAWN}`, `/tiles/0/0/0.mvt?${DRAWN}`]);
 });

@@ -45,6 +45,7 @@ const (
 // layer is a layer that is being encoded.
 type layer struct {
 	name     string
+	detail   Detail
 	features []byte
 	keys     []string
 	values   [][]byte
@@ -52,12 +53,15 @@ type layer struct {
 	valueAt  map[string]uint32
 }
 
-func newLayer(name string) *layer {
-	return &layer{name: name, keyAt: map[string]uint32{}, valueAt: map[string]uint32{}}
+func newLayer(name string, detail Detail) *layer {
+	return &layer{name: name, detail: detail, keyAt: map[string]uint32{}, valueAt: map[string]uint32{}}
 }
 
-// tag returns the indexes of a key and a value.
+// tag returns the indexes of a key and a value, or noTag.
 func (l *layer) tag(key string, value []byte) [2]uint32 {
+	if !l.detail.HasProperty(key) {
+		return noTag
+	}
 	k, ok := l.keyAt[key]
 	if !ok {
 		k = uint32(len(l.keys))
@@ -95,7 +99,9 @@ func (l *layer) add(id uint64, kind uint64, geometry []uint32, tags ...[2]uint32
 	}
 	flat := make([]uint32, 0, 2*len(tags))
 	for _, t := range tags {
-		flat = append(flat, t[0], t[1])
+		if t != noTag {
+			flat = append(flat, t[0], t[1])
+		}
 	}
 	f = appendPacked(f, featureTags, flat)
 	f = protowire.AppendVarint(protowire.AppendTag(f, featureType, protowire.VarintType), kind)

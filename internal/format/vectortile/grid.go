@@ -166,7 +166,7 @@ func (g *grid) trace() [worst + 1][][]ring {
 				if i := row*side + x; g.traced[i/64]&(1<<(i%64)) != 0 {
 					continue
 				}
-				r := simplified(g.loop(x, row, s.class))
+				r := simplified(g.loop(x, row, s.class), tolerance)
 				area := g.root(g.spanAt(row, x))
 				list := &polygons[s.class]
 				// The first loop of an area, from the north, is its outer ring.
@@ -296,12 +296,29 @@ func (g *grid) loop(x, y int, class uint8) ring {
 // tolerance is how far a simplified edge may be from the traced one, in units.
 const tolerance = 2.5
 
+// The zoom from which the edges of single areas are drawn, and how far they may be off until then.
+const (
+	edgesFrom = 7
+	coarse    = 5
+)
+
+// slack returns how far the edge of an area may be off at a zoom. Tiles of the last zoom are also shown closer.
+func slack(z int) float64 {
+	switch {
+	case z < edgesFrom:
+		return coarse
+	case z < MaxZoom:
+		return tolerance
+	}
+	return 0
+}
+
 // chunk bounds the work of simplifying a long edge.
 const chunk = 256
 
-// simplified returns a ring with fewer points (Douglas and Peucker, 1973). A ring that would vanish
-// stays as it is.
-func simplified(r ring) ring {
+// simplified returns a ring with fewer points, whose edges are off by less than a distance (Douglas and
+// Peucker, 1973). A ring that would vanish stays as it is.
+func simplified(r ring, off float64) ring {
 	if len(r) <= 8 {
 		return r
 	}
@@ -316,9 +333,9 @@ func simplified(r ring) ring {
 		}
 		if len(r) <= chunk { // one line that ends where it begins: cut it where it is farthest
 			far := farthest(line, line[0])
-			out = append(append(out, thinned(line[:far+1])...), thinned(line[far:])...)
+			out = append(append(out, thinned(line[:far+1], off)...), thinned(line[far:], off)...)
 		} else {
-			out = append(out, thinned(line)...)
+			out = append(out, thinned(line, off)...)
 		}
 	}
 	if len(out) < 3 || doubleArea(out) == 0 || doubleArea(out) > 0 != (doubleArea(r) > 0) {
@@ -339,12 +356,12 @@ func farthest(l ring, from point) int {
 }
 
 // thinned returns a line with fewer points, without the last one.
-func thinned(l ring) ring {
+func thinned(l ring, off float64) ring {
 	if len(l) <= 2 {
 		return l[:max(len(l)-1, 0)]
 	}
 	a, b := l[0], l[len(l)-1]
-	far, most := 0, tolerance*tolerance
+	far, most := 0, off*off
 	for i := 1; i < len(l)-1; i++ {
 		if d := squareDistance(l[i], a, b); d > most {
 			far, most = i, d
@@ -353,8 +370,8 @@ func thinned(l ring) ring {
 	if far == 0 {
 		return l[:1]
 	}
-	head := thinned(l[: far+1 : far+1])
-	return append(slices.Clip(head), thinned(l[far:])...)
+	head := thinned(l[:far+1:far+1], off)
+	return append(slices.Clip(head), thinned(l[far:], off)...)
 }
 
 // squareDistance returns the square of how far p is from the line between a and b.

@@ -147,7 +147,7 @@ func (p *part) moved(r ring) ring {
 
 // polygonsIn returns the polygons of a part as far as they are in the tile and its buffer. What is
 // smaller than a cell of the grid is a cell, and what is too thin has a width.
-func (p *part) polygonsIn() [][]ring {
+func (p *part) polygonsIn(z int) [][]ring {
 	var all [][]ring
 	for _, polygon := range p.polygons {
 		var rings []ring
@@ -157,7 +157,7 @@ func (p *part) polygonsIn() [][]ring {
 				r = thick(r)
 			}
 			if r = clipped(r); doubleArea(r) != 0 {
-				rings = append(rings, r)
+				rings = append(rings, simplified(r, slack(z)))
 			} else if i == 0 {
 				break
 			}
@@ -251,11 +251,11 @@ func (p *part) linesIn() []ring {
 
 // edges returns the edges of a part as lines, which nobody fills, as far as they are in the tile and
 // its buffer.
-func (p *part) edges() []ring {
+func (p *part) edges(z int) []ring {
 	all := p.linesIn()
 	for _, polygon := range p.polygons {
 		for _, r := range polygon {
-			r = p.moved(r)
+			r = simplified(p.moved(r), slack(z))
 			all = append(all, cut(append(r, r[0]))...)
 		}
 	}

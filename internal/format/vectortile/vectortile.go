@@ -237,8 +237,9 @@ func worldY(lat float64) float64 {
 	return 0.5 - math.Asinh(math.Tan(lat*math.Pi/180))/(2*math.Pi)
 }
 
-// Draw draws the tile of a part. headline says a hazard in a sentence; nil means that none is said.
-func (d *Drawer) Draw(ctx context.Context, p *Part, headline func(*hazard.Hazard) (string, error)) ([]byte, error) {
+// Draw draws the tile of a part, as far as it is wanted. headline says a hazard in a sentence; nil means
+// that none is said.
+func (d *Drawer) Draw(ctx context.Context, p *Part, wanted Detail, headline func(*hazard.Hazard) (string, error)) ([]byte, error) {
 	if p.Empty() {
 		return nil, nil
 	}
@@ -251,9 +252,16 @@ func (d *Drawer) Draw(ctx context.Context, p *Part, headline func(*hazard.Hazard
 		seen = append(seen, w)
 	}
 	var tile []byte
-	tile = d.danger(seen).append(tile)
-	tile = areas(seen).append(tile)
-	all, err := points(p, headline)
+	if wanted.HasLayer(Danger) {
+		tile = d.danger(seen, wanted).append(tile)
+	}
+	if wanted.HasLayer(Areas) {
+		tile = areas(seen, wanted, p.At.Z).append(tile)
+	}
+	if !wanted.HasLayer(Points) {
+		return tile, nil
+	}
+	all, err := points(p, wanted, headline)
 	return all.append(tile), err
 }
 
@@ -296,7 +304,7 @@ func (d *Drawer) drawn(ctx context.Context, it *item, at ID) (drawn, error) {
 const worst = uint8(hazard.Warning) + 1
 
 // danger returns the layer of the surface of danger.
-func (d *Drawer) danger(seen []drawn) *layer {
+func (d *Drawer) danger(seen []drawn, wanted Detail) *layer {
 	g := d.grids.Get().(*grid)
 	defer d.grids.Put(g)
 	g.clear()
@@ -312,7 +320,7 @@ func (d *Drawer) danger(seen []drawn) *layer {
 			}
 		}
 	}
-	l := newLayer(Danger)
+	l := newLayer(Danger, wanted)
 	for class, polygons := range g.trace() {
 		if len(polygons) == 0 {
 			continue
@@ -324,8 +332,8 @@ func (d *Drawer) danger(seen []drawn) *layer {
 }
 
 // areas returns the layer with one feature a hazard: polygons, or lines for what is only a stand-in.
-func areas(seen []drawn) *layer {
-	l, left := newLayer(Areas), len(seen)
+func areas(seen []drawn, wanted Detail, z int) *layer {
+	l, left := newLayer(Areas, wanted), len(seen)
 	crowded := len(seen) > manyAreas
 	if crowded {
 		left = mostAreas
@@ -342,10 +350,10 @@ func areas(seen []drawn) *layer {
 		var lines []ring
 		for _, p := range w.parts {
 			if w.h.Somewhere() {
-				lines = append(lines, p.edges()...)
+				lines = append(lines, p.edges(z)...)
 				continue
 			}
-			polygons, lines = append(polygons, p.polygonsIn()...), append(lines, p.linesIn()...)
+			polygons, lines = append(polygons, p.polygonsIn(z)...), append(lines, p.linesIn()...)
 		}
 		tags := func() [][2]uint32 {
 			list := [][2]uint32{l.number("hazard_ID", w.h.ID), l.text("uuid", w.h.UUID.String()), l.text("severity", w.h.Severity.String()), l.text("type", string(w.h.Type)),
@@ -367,7 +375,7 @@ func areas(seen []drawn) *layer {
 
 // points returns the layer of points. Where there are many, a point stands for the others of its level
 // near it, and says how many more there are.
-func points(p *Part, headline func(*hazard.Hazard) (string, error)) (*layer, error) {
+func points(p *Part, wanted Detail, headline func(*hazard.Hazard) (string, error)) (*layer, error) {
 	type spot struct {
 		*item
 		x, y int32
@@ -405,14 +413,14 @@ func points(p *Part, headline func(*hazard.Hazard) (string, error)) (*layer, err
 			list = append(list, s)
 		}
 	}
-	l := newLayer(Points)
+	l := newLayer(Points, wanted)
 	for _, s := range list {
 		tags := [][2]uint32{l.number("hazard_ID", s.h.ID), l.text("uuid", s.h.UUID.String()), l.real("rank", s.rank), l.text("type", string(s.h.Type)), l.text("severity", s.h.Severity.String()),
 			l.text("category", string(s.h.Category)), l.number("importance", int64(s.importance)), l.text("place_kind", string(s.h.Place()))}
 		if s.h.Somewhere() {
 			tags = append(tags, l.text("place_known_as", s.h.PlaceKnownAs))
 		}
-		if headline != nil {
+		if headline != nil && wanted.Speaks() {
 			said, err := headline(s.h)
 			if err != nil {
 				return l, err

@@ -60,7 +60,7 @@ func (w *world) draw(t testing.TB, z, x, y int) map[string][]feature {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tile, err := d.Draw(t.Context(), s.Part(ID{z, x, y}), nil)
+	tile, err := d.Draw(t.Context(), s.Part(ID{z, x, y}), Detail{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestDangerWithinAPixel(t *testing.T) {
 			at := ID{z, tileOf(worldX(lon), z), tileOf(worldY(lat), z)}
 			layers, ok := seen[at]
 			if !ok {
-				tile, err := d.Draw(t.Context(), s.Part(at), nil)
+				tile, err := d.Draw(t.Context(), s.Part(at), Detail{}, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -154,14 +154,42 @@ func TestDangerWithinAPixel(t *testing.T) {
 			if under || over {
 				t.Errorf("zoom %d, %.4f %.4f (hazard %d): the surface is %d, the areas say %d", z, lon, lat, it.h.ID, got, want)
 			}
-			if !slices.ContainsFunc(layers[Areas], func(f feature) bool { return f.tags["hazard_ID"] == it.h.ID }) {
-				mine := it.pointIn(at)
-				if mine {
+			i := slices.IndexFunc(layers[Areas], func(f feature) bool { return f.tags["hazard_ID"] == it.h.ID })
+			if i < 0 {
+				if it.pointIn(at) {
 					t.Errorf("zoom %d: hazard %d is not in the layer of areas", z, it.h.ID)
+				}
+				continue
+			}
+			// The corners of the area are within a pixel of its edge in the tile, and those of the edge within a pixel of the area.
+			edge := layers[Areas][i].rings
+			for _, corner := range shape.Polygons()[0][0] {
+				if math.Abs(corner[0]) == 180 {
+					continue // where the antimeridian cuts it there is no edge
+				}
+				x, y := (worldX(corner[0])*n-float64(at.X))*extent, (worldY(corner[1])*n-float64(at.Y))*extent
+				if min(x, y) > -pixel && max(x, y) < extent+pixel && !slices.ContainsFunc(edge, func(r ring) bool { return nearEdge(r, point{int32(x), int32(y)}) }) {
+					t.Errorf("zoom %d: hazard %d has no edge near %.0f %.0f", z, it.h.ID, x, y)
+				}
+			}
+			for _, p := range edge[0] {
+				lon, lat := geo.Wrap(((float64(p.x)/extent+float64(at.X))/n-0.5)*360), latitude((float64(p.y)/extent+float64(at.Y))/n)
+				if min(p.x, p.y) > 0 && max(p.x, p.y) < extent && !geo.Intersects(shape, geo.Box{West: max(lon-around/n*360, -180), South: latitude(worldY(lat) + around/n), East: min(lon+around/n*360, 180), North: latitude(worldY(lat) - around/n)}.Shape()) {
+					t.Errorf("zoom %d: the edge of hazard %d is at %v, away from its area", z, it.h.ID, p)
 				}
 			}
 		}
 	}
+}
+
+// nearEdge reports whether a place is within a pixel of a ring's edge.
+func nearEdge(r ring, p point) bool {
+	for i, a := range r {
+		if squareDistance(p, a, r[(i+1)%len(r)]) <= pixel*pixel {
+			return true
+		}
+	}
+	return false
 }
 
 // latitude is the reverse of worldY.
@@ -278,7 +306,7 @@ func TestDrawIsTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := s.Part(ID{1, 0, 0})
-		tile, err := d.Draw(t.Context(), p, said)
+		tile, err := d.Draw(t.Context(), p, Detail{}, said)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,7 +325,7 @@ func TestTenThousand(t *testing.T) {
 	d, s := tenThousand(t)
 	for _, at := range []ID{{0, 0, 0}, {2, 0, 1}, {4, 3, 6}, {6, 14, 25}} {
 		p := s.Part(at)
-		tile, err := d.Draw(t.Context(), p, said)
+		tile, err := d.Draw(t.Context(), p, Detail{}, said)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -339,7 +367,7 @@ func BenchmarkTile(b *testing.B) {
 	for _, at := range []ID{{0, 0, 0}, {2, 0, 1}, {4, 3, 6}, {6, 14, 25}} {
 		b.Run(fmt.Sprintf("zoom%d", at.Z), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := d.Draw(b.Context(), s.Part(at), nil); err != nil {
+				if _, err := d.Draw(b.Context(), s.Part(at), Detail{}, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -68,6 +68,7 @@ type narrowed struct {
 type tileKey struct {
 	at       vectortile.ID
 	sum      uint64
+	detail   vectortile.Detail
 	language string // of headlines
 	day      int64  // since 1970: headlines name days
 }
@@ -91,14 +92,29 @@ func (a *VectorTiles) Routes() {
 	a.Readable("GET /ogc/tileMatrixSets/{tileset}", a.tileDocument(func(string) any { return ogc.Quad() }))
 }
 
-// wanted parses which hazards a tile is to show. also are other parameters that are known.
-func (a *VectorTiles) wanted(r *http.Request, also ...string) (q query.Query, values url.Values, err error) {
+// asked is what a tile is to show.
+type asked struct {
+	query.Query
+	detail vectortile.Detail
+}
+
+// wanted parses what a tile is to show. also are other parameters that are known.
+func (a *VectorTiles) wanted(r *http.Request, also ...string) (q asked, values url.Values, err error) {
 	if values, err = route.OptionalValues(r); err != nil {
 		return q, nil, err
 	}
-	q, faults := query.ParseSet(values, append(also, route.LangParameter)...)
+	of, faults := query.ParseSet(values, append(also, route.LangParameter, "layers", "properties")...)
 	if faults != nil {
 		return q, nil, faults
+	}
+	q.Query = of
+	for name, some := range map[string]func(vectortile.Detail, string) (vectortile.Detail, error){"layers": vectortile.Detail.SomeLayers, "properties": vectortile.Detail.SomeProperties} {
+		if !values.Has(name) {
+			continue
+		}
+		if q.detail, err = some(q.detail, values.Get(name)); err != nil {
+			return q, nil, route.BadParameter(name, "%v", err)
+		}
 	}
 	if err := a.IsPast(r.Context(), q.At); err != nil {
 		return q, nil, err
@@ -108,7 +124,7 @@ func (a *VectorTiles) wanted(r *http.Request, also ...string) (q query.Query, va
 
 // tileJSON describes the tiles as TileJSON 3.0.0.
 func (a *VectorTiles) tileJSON(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
-	_, values, err := a.wanted(r)
+	q, values, err := a.wanted(r)
 	if err != nil {
 		return err
 	}
@@ -116,7 +132,7 @@ func (a *VectorTiles) tileJSON(w http.ResponseWriter, r *http.Request, _ *auth.C
 	if len(values) > 0 {
 		address += "?" + values.Encode()
 	}
-	return route.AnswerJSON(w, r, ogc.NewTileJSON(address), false)
+	return route.AnswerJSON(w, r, ogc.NewTileJSON(address, q.detail), false)
 }
 
 // tile serves a tile at its address in TileJSON.
@@ -150,7 +166,7 @@ func (a *VectorTiles) ogcTile(w http.ResponseWriter, r *http.Request, who *auth.
 // vectorTile is the media type of tiles.
 const vectorTile = "application/vnd.mapbox-vector-tile"
 
-func (a *VectorTiles) answerTile(w http.ResponseWriter, r *http.Request, who *auth.Caller, q *query.Query, z, x, y string) error {
+func (a *VectorTiles) answerTile(w http.ResponseWriter, r *http.Request, who *auth.Caller, q *asked, z, x, y string) error {
 	var at vectortile.ID
 	for text, n := range map[*int]string{&at.Z: z, &at.X: x, &at.Y: y} {
 		v, err := strconv.ParseUint(n, 10, 31)
@@ -164,7 +180,7 @@ func (a *VectorTiles) answerTile(w http.ResponseWriter, r *http.Request, who *au
 	}
 	now := a.Now()
 	v := a.Live.View(now)
-	surface, number, err := a.surface(r.Context(), v, q, who, now)
+	surface, number, err := a.surface(r.Context(), v, &q.Query, who, now)
 	if err != nil {
 		return err
 	}
@@ -176,11 +192,11 @@ func (a *VectorTiles) answerTile(w http.ResponseWriter, r *http.Request, who *au
 	if q.At != nil {
 		moment = *q.At
 	}
-	body, err := a.body(r.Context(), surface.Part(at), language, moment)
+	body, err := a.body(r.Context(), surface.Part(at), q.detail, language, moment)
 	if err != nil {
 		return err
 	}
-	if body != a.empty {
+	if body != a.empty && q.detail.Speaks() {
 		route.SetLanguages(w, []string{language.ID})
 	}
 	w.Header().Set("Content-Type", vectorTile)
@@ -192,11 +208,14 @@ func (a *VectorTiles) answerTile(w http.ResponseWriter, r *http.Request, who *au
 }
 
 // body returns the tile of a part. Requests that need the same one at once wait for the first of them.
-func (a *VectorTiles) body(ctx context.Context, p *vectortile.Part, language *words.Language, moment hazard.Instant) (*encoded.Body, error) {
+func (a *VectorTiles) body(ctx context.Context, p *vectortile.Part, detail vectortile.Detail, language *words.Language, moment hazard.Instant) (*encoded.Body, error) {
 	if p.Empty() {
 		return a.empty, nil
 	}
-	key := tileKey{p.At, p.Sum, language.ID, moment.Time().Unix() / (24 * 60 * 60)}
+	key := tileKey{at: p.At, sum: p.Sum, detail: detail}
+	if detail.Speaks() {
+		key.language, key.day = language.ID, moment.Time().Unix()/(24*60*60)
+	}
 	if body, ok := a.bodies.Get(key); ok {
 		return body, nil
 	}
@@ -209,7 +228,7 @@ func (a *VectorTiles) body(ctx context.Context, p *vectortile.Part, language *wo
 			return nil, err
 		}
 		reader := spoken.Reader()
-		text, err := a.drawer.Draw(ctx, p, func(h *hazard.Hazard) (string, error) {
+		text, err := a.drawer.Draw(ctx, p, detail, func(h *hazard.Hazard) (string, error) {
 			said, err := a.Headlines.Of(ctx, reader.Of(h), language, moment)
 			return said.Headline, err
 		})

@@ -52,6 +52,8 @@ const NAMED = 150;
 export const UNCHECKED = { validate: false };
 
 const PROTOCOL = "hazards";
+/** What the layers below draw, and no more. The id of a feature is its hazard. */
+export const DRAWN = "layers=danger,areas&properties=severity,worst,place_kind";
 /** The sources: of what is real, and of drills. */
 const REAL = "surface";
 const DRILLS = "surface-drills";
@@ -204,7 +206,7 @@ export class Surface {
   }
 
   #address(query: string): string {
-    return `${PROTOCOL}://tiles/{z}/{x}/{y}.mvt${query ? `?${query}` : ""}`;
+    return `${PROTOCOL}://tiles/{z}/{x}/{y}.mvt?${DRAWN}${query && `&${query}`}`;
   }
 
   /** Asks for all tiles in sight again, soon. */

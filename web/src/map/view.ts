@@ -688,7 +688,7 @@ export class MapView {
 
   /** The hazards whose areas are at a place, the most severe first. */
   #areasAt(point: maplibregl.Point, slack: number): number[] {
-    const ids = [...new Set(this.#at(point, FOUND, slack).map((f) => Number(f.properties["hazard_ID"])))].filter((id) => this.#shown?.hazards.has(id));
+    const ids = [...new Set(this.#at(point, FOUND, slack).map((f) => Number(f.id)))].filter((id) => this.#shown?.hazards.has(id));
     return ids.map((id) => this.#shown!.hazards.get(id)!).sort(byImportance(this.#shown!.places)).map((h) => h.hazard_ID);
   }
 

@@ -1,6 +1,7 @@
 package ogc
 
 import (
+	"maps"
 	"math"
 	"strconv"
 
@@ -74,13 +75,17 @@ func tileLayers() []tileLayer {
 	}
 }
 
-// NewTileJSON returns the description of the tiles at an address with {z}, {x} and {y}.
-func NewTileJSON(address string) TileJSON {
+// NewTileJSON returns the description of tiles with that detail, at an address with {z}, {x} and {y}.
+func NewTileJSON(address string, detail vectortile.Detail) TileJSON {
 	edge := math.Atan(math.Sinh(math.Pi)) * 180 / math.Pi
 	edge = math.Floor(edge*1e6) / 1e6
 	t := TileJSON{TileJSON: "3.0.0", Name: "hazardd", Description: "Active hazards: where it is dangerous now, and how bad.", Attribution: "hazardd", Scheme: "xyz",
 		Tiles: []string{address}, MaxZoom: vectortile.MaxZoom, Bounds: [4]float64{-180, -edge, 180, edge}}
 	for _, l := range tileLayers() {
+		if !detail.HasLayer(l.id) {
+			continue
+		}
+		maps.DeleteFunc(l.fields, func(name, _ string) bool { return !detail.HasProperty(name) })
 		t.Layers = append(t.Layers, VectorLayer{l.id, l.description, 0, vectortile.MaxZoom, l.fields})
 	}
 	return t
