@@ -22,7 +22,7 @@ var PostgresKind = postgresKind
 
 // SearchBy is Search in a given way.
 func (s *Store) SearchBy(ctx context.Context, q query.Query, orgs []int64, now hazard.Instant, way int) (*Page, error) {
-	return s.search(ctx, q, orgs, now, way)
+	return s.search(ctx, q, orgs, now, nil, way)
 }
 
 // CountBy is Count in a given way.

@@ -47,16 +47,27 @@ type Page struct {
 // page, and left out if it no longer matches. With q.At everything is as of that moment. An invalid
 // cursor is a query.Faults.
 func (s *Search) Find(ctx context.Context, q query.Query, orgs []int64, now hazard.Instant) (*Page, error) {
-	return s.search(ctx, q, orgs, now, 0)
+	return s.search(ctx, q, orgs, now, nil, 0)
 }
 
-func (s *core) search(ctx context.Context, q query.Query, orgs []int64, now hazard.Instant, way int) (page *Page, err error) {
+// Known holds states of hazards in memory, as a view does. Nobody changes them.
+type Known interface {
+	Hazard(id int64) (*hazard.Hazard, bool)
+}
+
+// FindKnown is Find, and does not read again the states that are known. Those that were replaced since,
+// or are not there yet, are read.
+func (s *Search) FindKnown(ctx context.Context, q query.Query, orgs []int64, now hazard.Instant, known Known) (*Page, error) {
+	return s.search(ctx, q, orgs, now, known, 0)
+}
+
+func (s *core) search(ctx context.Context, q query.Query, orgs []int64, now hazard.Instant, known Known, way int) (page *Page, err error) {
 	err = s.reading(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		r, err := s.newSearch(ctx, tx, q, now)
 		if err != nil {
 			return err
 		}
-		r.Way = way
+		r.Way, r.known = way, known
 		if page, err = r.page(ctx); err != nil {
 			return err
 		}
@@ -154,6 +165,7 @@ type searching struct {
 	present     hazard.Instant // time of this page
 	shown       int64          // the change number of the answer, for the reader
 	last        int64          // the last existing change
+	known       Known          // may be nil
 	// read holds the hazards whose bodies were read.
 	read map[int64]*hazard.Hazard
 	// looked counts the bodies that were read because the rows did not suffice.
@@ -265,12 +277,13 @@ func (r *searching) page(ctx context.Context) (*Page, error) {
 	type place struct {
 		key query.Key
 		h   *hazard.Hazard // nil if its present state is that of the row
+		n   int64          // the change that made the row's state
 	}
 	var found []place
 	full := func() bool { return r.query.Limit > 0 && len(found) > r.query.Limit }
 	takeUntil := func(key *query.Key) { // takes the hazards of apart that come before key
 		for len(apart) > 0 && !full() && (key == nil || r.Sort.Compare(r.Sort.Key(apart[0]), *key) < 0) {
-			found, apart = append(found, place{r.Sort.Key(apart[0]), apart[0]}), apart[1:]
+			found, apart = append(found, place{key: r.Sort.Key(apart[0]), h: apart[0]}), apart[1:]
 		}
 	}
 	err = r.rows.Each(ctx, r.after, func(next find.Row) (bool, error) {
@@ -279,7 +292,7 @@ func (r *searching) page(ctx context.Context) (*Page, error) {
 		}
 		takeUntil(&next.Key)
 		if !full() {
-			found = append(found, place{key: next.Key})
+			found = append(found, place{key: next.Key, n: next.N})
 		}
 		return !full(), nil
 	})
@@ -296,17 +309,18 @@ func (r *searching) page(ctx context.Context) (*Page, error) {
 		found = found[:r.query.Limit]
 		page.Cursor = behind(found[len(found)-1].key)
 	}
+	again := r.after != nil && r.query.At == nil // those of apart are shown as of this page
 	r.Coming = nil
 	for _, p := range found {
-		if p.h == nil || r.after != nil && r.query.At == nil {
+		if (p.h == nil || again) && r.knows(p.key.ID, p.n) == nil {
 			r.Coming = append(r.Coming, p.key.ID)
 		}
 	}
 	size := 0
 	for i, p := range found {
 		h, err := p.h, error(nil)
-		if h == nil || r.after != nil && r.query.At == nil {
-			h, err = r.body(ctx, p.key.ID)
+		if h == nil || again {
+			h, err = r.body(ctx, p.key.ID, p.n)
 		}
 		if err != nil {
 			return nil, err
@@ -425,7 +439,7 @@ func (r *searching) passes(ctx context.Context, found find.Row) (bool, error) {
 	if !found.Areas {
 		return f.MatchPlace([]geo.Shape{geo.Place(found.Box.West, found.Box.South)}), nil
 	}
-	h, err := r.body(ctx, found.ID)
+	h, err := r.body(ctx, found.ID, found.N)
 	if err != nil {
 		return false, err
 	}
@@ -441,12 +455,11 @@ func (r *searching) holds(ctx context.Context, found find.Row) (bool, error) {
 	if found.Body != "" && !r.query.Where.MayMatch(found.Body) {
 		return false, nil
 	}
-	var h *hazard.Hazard
-	var err error
-	if found.Body != "" {
+	h, err := r.knows(found.ID, found.N), error(nil)
+	if h == nil && found.Body != "" {
 		h, err = decodeHazard(found.N, found.Body)
-	} else {
-		h, err = r.body(ctx, found.ID)
+	} else if h == nil {
+		h, err = r.body(ctx, found.ID, found.N)
 	}
 	if err != nil {
 		return false, err
@@ -462,12 +475,26 @@ func (r *searching) containsWords(ctx context.Context, found find.Row) (bool, er
 	if r.WithBodies && !r.query.MayMatchText(found.Body) {
 		return false, nil
 	}
-	h, err := r.body(ctx, found.ID)
+	h, err := r.body(ctx, found.ID, found.N)
 	return err == nil && r.query.MatchText(h), err
 }
 
-// body returns the present state of a hazard.
-func (r *searching) body(ctx context.Context, id int64) (*hazard.Hazard, error) {
+// knows returns the state of a hazard that change n made, if it is known; else nil. Without a number it
+// is nil.
+func (r *searching) knows(id, n int64) *hazard.Hazard {
+	if r.known != nil && n != 0 {
+		if h, ok := r.known.Hazard(id); ok && h.Version == n {
+			return h
+		}
+	}
+	return nil
+}
+
+// body returns the present state of a hazard. n is the change that made it; 0 if unknown.
+func (r *searching) body(ctx context.Context, id, n int64) (*hazard.Hazard, error) {
+	if h := r.knows(id, n); h != nil {
+		return h, nil
+	}
 	if h, ok := r.read[id]; ok {
 		return h, nil
 	}

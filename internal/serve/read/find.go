@@ -132,7 +132,7 @@ func (a *Hazards) KnowSources(ctx context.Context, names []string) error {
 func (a *Hazards) SearchStore(ctx context.Context, q query.Query, who *auth.Caller, now hazard.Instant) (*Found, error) {
 	names := route.NamesFor(ctx)
 	q.Names = names
-	p, err := a.Store.Search.Find(ctx, q, who.Orgs, now)
+	p, err := a.Store.Search.FindKnown(ctx, q, who.Orgs, now, a.Live.View(now))
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func (a *Hazards) Each(ctx context.Context, q query.Query, who *auth.Caller, eac
 	q.Limit, q.Names = query.MaxLimit, route.NamesFor(ctx)
 	for now := a.Now(); ; {
 		var page *store.Page
-		if page, err = a.Store.Search.Find(ctx, q, who.Orgs, now); err != nil {
+		if page, err = a.Store.Search.FindKnown(ctx, q, who.Orgs, now, a.Live.View(now)); err != nil {
 			return restricted, number, err
 		}
 		restricted, number = restricted || page.Restricted, page.Number

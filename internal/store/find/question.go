@@ -173,9 +173,9 @@ type Row struct {
 	Key   query.Key
 	Areas bool
 	Box   geo.Box
-	// N and Body are its change number and its state, if they were read with the row.
+	// N is the change that made its state.
 	N    int64
-	Body string
+	Body string // its state, if it was read with the row
 }
 
 // Where adds a condition on the columns of searchable, s, with its arguments in the order of the
@@ -284,7 +284,7 @@ func (f *Question) columns(value string) string {
 	return rowColumns
 }
 
-const rowColumns = "s.id, s.severity, s.start_ms, s.end_ms, s.last_update_ms, s.areas, s.west, s.south, s.east, s.north"
+const rowColumns = "s.id, s.n, s.severity, s.start_ms, s.end_ms, s.last_update_ms, s.areas, s.west, s.south, s.east, s.north"
 
 // orders are the ORDER BY clauses of the sort orders.
 var orders = map[query.Order]struct{ ascending, descending string }{
@@ -348,12 +348,12 @@ func (f *Question) read(ctx context.Context, query string, args []any, found fun
 		var r Row
 		var severity, start, end, updated int64
 		var value sql.NullFloat64
-		into := []any{&r.ID, &severity, &start, &end, &updated, &r.Areas, &r.Box.West, &r.Box.South, &r.Box.East, &r.Box.North}
+		into := []any{&r.ID, &r.N, &severity, &start, &end, &updated, &r.Areas, &r.Box.West, &r.Box.South, &r.Box.East, &r.Box.North}
 		if f.Sort.ByValue() {
 			into = append(into, &value)
 		}
 		if f.WithBodies {
-			into = append(into, &r.N, &r.Body)
+			into = append(into, &r.Body)
 		}
 		if err := rows.Scan(into...); err != nil {
 			return false, err

@@ -807,7 +807,7 @@ func (f sqliteFinder) valuedRows(ctx context.Context, value string, from, where 
 	}
 	query := rowsInOrder(f.columns(value))
 	if f.WithBodies { // each is read when its row's turn comes: to sort them would be dear. LIMIT -1 keeps SQLite from doing so.
-		query = "SELECT " + f.columns("s.value") + ", s.n, c.body FROM (" + rowsInOrder(f.columns(value)+", s.n") + " LIMIT -1) s CROSS JOIN changes c ON c.n = s.n"
+		query = "SELECT " + f.columns("s.value") + ", c.body FROM (" + rowsInOrder(f.columns(value)) + " LIMIT -1) s CROSS JOIN changes c ON c.n = s.n"
 	}
 	return f.read(ctx, query, slices.Concat(from.args, where.args), found)
 }
