@@ -107,6 +107,7 @@ bench: build ## Measure against baselines: prints ratios (needs nginx for one of
 	go run ./bench/abuse
 	go run ./bench/backup
 	go run ./bench/poll
+	go run ./bench/reach
 	go run ./bench/notify
 	npm --prefix web run measure
 	go run ./bench/nodes

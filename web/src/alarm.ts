@@ -40,7 +40,9 @@ export function icon(count: number, color: string): void {
   }
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = 64;
-  const c = canvas.getContext("2d");
+  // In memory: from a graphics card that draws the map the picture would come after its work, up to a
+  // second after each warning, and the row of the warning after that.
+  const c = canvas.getContext("2d", { willReadFrequently: true });
   if (!c) return;
   const disc = (radius: number, colour: string) => {
     c.beginPath();
