@@ -61,7 +61,9 @@ const POLL_HIDDEN = 5_000; // the page is hidden, or a shared cache answers with
 const BEAT = 5_000;
 const ANSWER = 4_000; // later than this the connection counts as lost
 const RELOAD = 300_000; // the whole list again, should an event have been missed
-const CROWDED = 60_000; // without a word of the server: how long the page polls when all streams are taken
+const CROWDED = 60_000; // without a word of the server: how long the page polls when all streams are taken; how long it asks nothing beside its stream
+/** What a server answers that has no room for a crowd. */
+const FULL = [429, 503];
 // An outage ends for all pages at once: they must not come back at once.
 /** After so many failures in a row, one after the other. */
 const PAUSES = [500, 1_000, 2_000, 4_000, 8_000];
@@ -78,6 +80,7 @@ export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: 
   let streams = true;
   let polls = 0; // until the stream is asked for again
   let failures = 0;
+  const isPublic = () => api.open && !api.user;
 
   async function list(): Promise<void> {
     const [headers, hazards] = await feed.read({ signal, timeout: ANSWER }, after === undefined);
@@ -104,11 +107,11 @@ export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: 
     const both = AbortSignal.any([signal, over.signal]);
     const answer = await api.request("/events", {
       headers: { Accept: "text/event-stream", ...(after === undefined ? {} : { "Last-Event-ID": String(after) }) },
-      allow: api.open && !api.user ? [404, 405, 406, 429, 503] : [404, 405, 406], // a crowd may take all places
+      allow: [404, 405, 406, ...(isPublic() ? FULL : [])], // a crowd may take all places
       signal: both,
     });
     if (!answer.ok || !answer.body) {
-      polls = answer.status === 429 || answer.status === 503 ? Math.ceil(((Number(answer.headers.get("Retry-After")) || 0) * 1000 || CROWDED) / POLL_HIDDEN) : Infinity;
+      polls = FULL.includes(answer.status) ? Math.ceil((Number(answer.headers.get("Retry-After")) * 1000 || CROWDED) / POLL_HIDDEN) : Infinity;
       return false;
     }
     failures = 0;
@@ -150,8 +153,15 @@ export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: 
     for (let n = 1; !until.aborted; n++) {
       await around.pause(BEAT, until);
       if (until.aborted) return;
-      if (n % (RELOAD / BEAT) === 0) await list();
-      else sink.heard(freshness((await api.request(feed.path, { method: "HEAD", signal: until, timeout: ANSWER })).headers));
+      try {
+        if (n % (RELOAD / BEAT) === 0) await list();
+        else sink.heard(freshness((await api.request(feed.path, { method: "HEAD", signal: until, timeout: ANSWER })).headers));
+      } catch (error) {
+        // The server is there, but refuses a crowd. Its stream goes on: opening it again would cost more than what was refused.
+        if (!isPublic() || !FULL.includes((error as Problem).status)) throw error;
+        sink.heard();
+        await around.pause(CROWDED * (0.5 + around.random()), until);
+      }
     }
   }
 
@@ -163,7 +173,7 @@ export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: 
         streams = await stream();
         // A server that ends its streams ends all of them.
         if (streams && !signal.aborted) await around.pause(PAUSES[0]! * around.random(), signal);
-      } else await around.pause(around.hidden() || (api.open && !api.user) ? POLL_HIDDEN : POLL, signal);
+      } else await around.pause(around.hidden() || isPublic() ? POLL_HIDDEN : POLL, signal);
       failures = 0;
     } catch (error) {
       if (signal.aborted || error instanceof LoggedOutError) return;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { LostError, type Api, type Options } from "../src/api";
+import { LostError, Problem, type Api, type Options } from "../src/api";
 import { follow, type Sink, type Surroundings } from "../src/live";
 import type { Change, Hazard } from "../src/model";
 import { hazard } from "./hazard";
@@ -96,5 +96,29 @@ describe("following the server", () => {
     const { told, pauses } = await run([list(7), none, dead, dead, dead, list(8, 2)]);
     expect(told.slice(1, 5)).toEqual(["lost: no route", "lost: no route", "lost: no route", "all 2 as of 8"]);
     expect(pauses.slice(0, 3)).toEqual([500, 1_000, 2_000]);
+  });
+  test("keeps its stream when a crowd leaves no room for what it asks beside it", async () => {
+    const over = new AbortController();
+    const asked: string[] = [];
+    const pauses: number[] = [];
+    const lost: string[] = [];
+    let end = () => {};
+    const api = {
+      open: true,
+      request: async (path: string, options: Options = {}) => {
+        asked.push(`${options.method ?? "GET"} ${path}`);
+        if (options.method === "HEAD") {
+          if (asked.length > 4) end();
+          throw new Problem(503, "too many requests of all addresses", [], 1);
+        }
+        if (path === "/events") return new Response(new ReadableStream({ start: (c) => void (end = () => (over.abort(), c.close())) }));
+        return list(7)();
+      },
+    } as unknown as Api;
+    const around: Surroundings = { pause: async (ms) => void pauses.push(ms), hidden: () => false, random: () => 0.5 };
+    await follow(api, { all: () => {}, change: () => {}, reset: () => {}, heard: () => {}, lost: (why) => lost.push(why) }, over.signal, around);
+    expect(lost).toEqual([]);
+    expect(asked).toEqual(["GET /hazards/active", "GET /events", "HEAD /hazards/active", "HEAD /hazards/active", "HEAD /hazards/active"]);
+    expect(pauses.slice(0, 2)).toEqual([5_000, 60_000]);
   });
 });
