@@ -1,5 +1,5 @@
 // Following one hazard until it is over: over Web Push of this browser, without an account; or by its feed.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { Schemas } from "./api";
 import type { Hazard } from "./model";
 import { canPush, push, RefusedError } from "./tell/push";
@@ -21,9 +21,14 @@ function followed(): Followed {
   }
 }
 
-export function Follow({ h }: { h: Hazard }) {
-  const { store } = usePage();
-  const offered = useData("follow", (signal) => store.api.get<"/subscriptions/channels">("/subscriptions/channels", { signal }));
+/** `known` hears when it is known whether the hazard can be followed. */
+export function Follow({ h, known }: { h: Hazard; known: () => void }) {
+  const page = usePage();
+  const { store } = page;
+  const offered = useData("follow", () => page.channels());
+  useEffect(() => {
+    if (offered.data || offered.failed) known();
+  }, [offered.data, offered.failed]);
   const [own, setOwn] = useState(() => followed()[h.uuid]);
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState("");

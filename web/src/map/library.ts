@@ -12,9 +12,10 @@ async function file(address: string): Promise<void> {
 
 /**
  * Fetches what a map needs before there is one, and runs the shared part: the map's code needs it. All come into the browser's cache first: a module
- * that the browser could not load stays lost to the page, and a worker whose script did not come stays silent.
+ * that the browser could not load stays lost to the page, and a worker whose script did not come stays silent. It is run when the page is ready.
  */
-export async function library(): Promise<void> {
+export async function library(ready?: () => Promise<void>): Promise<void> {
   await Promise.all([file(shared), file(worker)]);
+  await ready?.();
   await import(/* @vite-ignore */ new URL(shared, location.href).href);
 }

@@ -91,6 +91,9 @@ export class Page {
    */
   readonly telling = signal(false);
   readonly tellDraft = signal<TellDraft | undefined>(undefined);
+  /** The panel of the selected hazard has not answered yet: it goes before the map. */
+  readonly opening: Signal<boolean>;
+  #channels: Promise<Offered> | undefined;
   /** Where the focus was before the panel took it. */
   #back: HTMLElement | undefined;
   /** The browser's present entry is one that a panel has made. */
@@ -103,6 +106,7 @@ export class Page {
     readonly store: Store,
   ) {
     window.hazarddFirst = undefined;
+    this.opening = signal(store.selected.peek() !== undefined);
     this.summaries = new Summaries(api);
     this.said = new Said(api);
     this.editing = new Editing(store);
@@ -160,7 +164,11 @@ export class Page {
       history.pushState(null, "", location.href);
       this.#entered = true;
     }
+    this.opening.value = true;
     this.store.select(h.uuid);
+    // While its code comes: what it will ask for.
+    if (h.brief) void this.store.findSelected();
+    void this.channels().catch(() => {});
     this.focusPanel.value++;
     this.withMap((map) =>
       // Once the panel is there: the map is beside it.
@@ -193,10 +201,19 @@ export class Page {
     });
   }
 
-  /** Fetches the available channels, for readers who may subscribe. */
+  /** The available channels; they are asked for once. */
+  channels(): Promise<Offered> {
+    const forget = (error: unknown) => {
+      this.#channels = undefined;
+      throw error;
+    };
+    return (this.#channels ??= this.api.get<"/subscriptions/channels">("/subscriptions/channels").catch(forget));
+  }
+
+  /** Finds whether there are channels, for readers who may subscribe. */
   async findChannels(): Promise<void> {
     try {
-      const o = await this.api.get<"/subscriptions/channels">("/subscriptions/channels");
+      const o = await this.channels();
       this.offered.value = o.email || o.webpush || o.http.length > 0 ? o : undefined;
     } catch {
       // Without channels or a connection, the button stays hidden.
@@ -205,6 +222,7 @@ export class Page {
 
   /** Closes the panel and returns the focus. */
   close(): void {
+    this.opening.value = false;
     this.store.select(undefined);
     const back = this.#back;
     this.#back = undefined;

@@ -50,7 +50,7 @@ export function Login({ api, ended, done, show }: { api: Api; ended: boolean; do
     window.addEventListener("offline", look);
     // Load the map's code while the user types, so that it is ready after the login. On a phone the
     // map begins as a picture.
-    if (!matchMedia(NARROW).matches) void library().then(() => import("../map/view")).then((m) => m.warm()).catch(() => {});
+    if (!matchMedia(NARROW).matches) void library().then(() => import("./view")).then((m) => m.warm()).catch(() => {});
     return () => {
       window.removeEventListener("online", look);
       window.removeEventListener("offline", look);

@@ -1,5 +1,6 @@
 // All that is known of the selected hazard.
 import { useEffect, useRef, useState } from "preact/hooks";
+import { Follow } from "../follow";
 import { HazardActions, MergedHere, SplitButton } from "../edit/parts";
 import { isDrill, severity, type Hazard, type Report, type Source } from "../model";
 import { fold, matcher } from "../filter";
@@ -16,7 +17,6 @@ import { Products } from "./products";
 const History = later(async () => (await import("./history")).History);
 const Drawn = forMembers(async () => (await import("./drawn")).Drawn);
 const Pictures = later(async () => (await import("./pictures")).Pictures);
-const Follow = later(async () => (await import("../follow")).Follow);
 const People = later(async () => (await import("./people")).People);
 
 export function Panel() {
@@ -67,6 +67,11 @@ function Content({ h }: { h: Hazard }) {
   const headline = page.said.of(h, at)?.headline ?? (at === undefined ? page.summaries.of(h)?.headline : undefined);
   const over = h.status !== "A" && !store.past.value;
   const hidden = !over && !matcher(store.filter.value)(h);
+  const follows = h.status === "A" && !store.past.value;
+  const [known, setKnown] = useState(!follows);
+  useEffect(() => {
+    if ((known || !follows) && !h.brief) page.opening.value = false;
+  }, [known, follows, h.brief]);
   return (
     <>
       {isDrill(h) && (
@@ -108,7 +113,7 @@ function Content({ h }: { h: Hazard }) {
         <p class="muted">{text.panel.numbers({ id: h.hazard_ID })}</p>
       </div>
       <footer class="panel-foot">
-        <Actions h={h} />
+        <Actions h={h} known={follows ? () => setKnown(true) : undefined} />
       </footer>
     </>
   );
@@ -160,7 +165,7 @@ function Over({ h }: { h: Hazard }) {
 }
 
 /** The readers' actions for a hazard. */
-function Actions({ h }: { h: Hazard }) {
+function Actions({ h, known }: { h: Hazard; known: (() => void) | undefined }) {
   const page = usePage();
   const [copied, setCopied] = useState(false);
   async function copy() {
@@ -173,7 +178,7 @@ function Actions({ h }: { h: Hazard }) {
   const own = `h/${h.uuid}`;
   return (
     <div class="actions">
-      {h.status === "A" && !page.store.past.value && <Follow key={h.uuid} h={h} />}
+      {known && <Follow key={h.uuid} h={h} known={known} />}
       <button type="button" onClick={() => page.withMap((map) => map.show(h, page.store.areas.bounds(h), true))}>
         <Icon name="target" /> {text.panel.zoom}
       </button>

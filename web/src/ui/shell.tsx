@@ -6,9 +6,8 @@ import { ABOVE, addressOf, canShow, NARROW, saves, sizeFor } from "../begin";
 import { New } from "../edit/parts";
 import { library } from "../map/library";
 import { lastView, type View } from "../url";
-import { severities, type Hazard } from "../model";
-import { trust } from "../freshness";
-import { language, names, text, wordsOf } from "../words";
+import { severities } from "../model";
+import { names, text, wordsOf } from "../words";
 import { local, utc } from "../time";
 import { usePage, type Page, type ThemeChoice } from "./context";
 import { Filters } from "./filters";
@@ -323,21 +322,23 @@ function beginning(page: Page): View | undefined {
   return store.view.peek() ?? lastView() ?? (page.narrow.peek() && first ? { center: [first.longitude, first.latitude], zoom: 4 } : undefined);
 }
 
-/** From this zoom on it counts exactly what reaches into the window; for so many hazards at most. */
-const NEAR = 9;
-const EXACT = 200;
-
-/** Resolves when the first rows have been read, or will not be soon. */
-async function listRead({ store, summaries }: Page): Promise<void> {
+/** Resolves when something is so, or after so many milliseconds. */
+async function until(is: () => unknown, most: number): Promise<void> {
   let stop = () => {};
-  const read = new Promise<void>((resolve) => {
+  const so = new Promise<void>((resolve) => {
     stop = effect(() => {
-      if (store.loaded.value || summaries.first.value) resolve();
+      if (is()) resolve();
     });
   });
-  await Promise.race([read, new Promise((resolve) => setTimeout(resolve, 3_000))]);
+  await Promise.race([so, new Promise((resolve) => setTimeout(resolve, most))]);
   stop();
 }
+
+/** Resolves when the first rows have been read, or will not be soon. */
+const listRead = ({ store, summaries }: Page) => until(() => store.loaded.value || summaries.first.value, 3_000);
+
+/** Resolves when no panel is being opened over the map: to make the map keeps a phone busy for seconds. */
+const answered = ({ narrow, opening }: Page) => until(() => !narrow.value || !opening.value, 4_000);
 
 /** Resolves when what is in the page now is on the screen. */
 const painted = (): Promise<void> => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
@@ -369,10 +370,11 @@ function Notes() {
 }
 
 /** The map's code, with all that it cannot do without. The ground of the view comes meanwhile. */
-async function readyMap({ store }: Page) {
-  void import("../basemap").then((m) => m.groundAhead(store.view.peek(), { width: innerWidth, height: ABOVE })).catch(() => {});
-  await library();
-  return import("../map/view");
+async function readyMap(page: Page) {
+  const begin = beginning(page);
+  void import("../basemap").then((m) => m.groundAhead(begin, { width: innerWidth, height: ABOVE })).catch(() => {});
+  await library(() => answered(page));
+  return import("./view");
 }
 
 function MapPlace() {
@@ -418,110 +420,11 @@ function MapPlace() {
         };
         return Promise.all([again(() => readyMap(page), failed, over.signal), painted()]);
       })
-      .then(([code]) => {
+      .then(async ([code]) => {
+        await answered(page);
         if (!code || over.signal.aborted) return;
         page.mapLost.value = false;
-        const { MapView } = code;
-        const { store } = page;
-        place.current!.replaceChildren();
-        const linked = store.view.peek() !== undefined;
-        const map = new MapView(
-          place.current!,
-          {
-            moved: (view, bounds) => {
-              store.view.value = view;
-              store.bounds.value = bounds;
-            },
-            settled: () => {
-              const towns = page.map.value?.allTowns() ?? [];
-              if (towns.length > 0) page.towns.value = towns;
-              // Who was on the picture is on the map now.
-              if (document.activeElement?.matches(".map-move")) page.map.value?.map.getCanvas().focus();
-              settle(true);
-              page.drawn.value = true;
-            },
-            gaps: (there) => (page.gaps.value = there),
-            picked: (ids, at) => {
-              const hazards = ids.map((id) => store.shown.value.get(id)).filter((h): h is Hazard => h !== undefined);
-              page.chooser.value = hazards.length > 1 ? { ids, place: at } : undefined;
-              page.tip.value = undefined;
-              if (hazards.length === 1) page.open(hazards[0]!);
-            },
-            hovered: (id, at) => {
-              if (store.hovered.value !== id) store.hovered.value = id;
-              page.tip.value = id === undefined ? undefined : { id, place: at };
-            },
-            placed: (longitude, latitude) => {
-              const take = store.placing.value;
-              take?.(longitude, latitude);
-              return take !== undefined;
-            },
-            lacking: (are) => (page.lacking.value = are),
-          },
-          { api: store.api, theme: page.theme.value, view: beginning(page), filter: store.filter.peek(), at: store.past.peek()?.at, reducedMotion: () => page.reducedMotion.value },
-        );
-        page.map.value = map;
-        page.layers.value = map.layers;
-        // A link to a hazard without a window leads to the hazard.
-        if (!linked && store.selected.peek()) {
-          const stop = effect(() => {
-            const h = store.selectedHazard.value;
-            if (store.selected.value && !h) return;
-            // What covers the map is said below.
-            queueMicrotask(() => {
-              stop();
-              if (h) map.show(h, store.areas.bounds(h), true);
-            });
-          });
-          ends.push(stop);
-        }
-        store.areas.shown = (came, went) => map.changeAreas(came, went);
-        ends.push(
-          effect(() => map.setTheme(page.theme.value)),
-          effect(() => map.setWords(language())),
-          effect(() => map.setLayers(page.layers.value)),
-          effect(() => {
-            const { areas } = store;
-            areas.news.value; // what has an area is read after the list
-            map.draw({
-              hazards: store.matching.value,
-              filter: store.filter.value,
-              at: store.past.value?.at,
-              places: store.past.value?.places ?? store.importance.places.value,
-              importance: (h) => page.summaries.of(h)?.importance ?? undefined,
-              hasArea: (h) => areas.has(h),
-              knownAs: (h) => areas.knownAs(h),
-            });
-          }),
-          effect(() => map.setGaps(store.connection.value.fresh.sources && trust(store.connection.value.fresh.sources) !== "none" && !store.past.value ? store.coverage.value?.gaps ?? [] : [])),
-          effect(() => map.setMe(store.me.value)),
-          effect(() => map.setDraft({ type: "FeatureCollection", features: [...page.editing.drawn.value] })),
-          effect(() => {
-            if (store.connection.value.state === "live") map.fill();
-          }),
-          effect(() => map.setPlacing(store.placing.value !== undefined)),
-          effect(() => map.setFocus(store.selectedHazard.value, store.hovered.value === undefined ? undefined : store.shown.value.get(store.hovered.value))),
-          effect(() => map.setFresh([...store.fresh.value.keys()].map((id) => store.matching.value.get(id)).filter((h): h is Hazard => h !== undefined))),
-          effect(() => {
-            const panel = store.selected.value !== undefined || page.editing.drafts.value?.open.value !== undefined || page.editing.task.value !== undefined || page.telling.value;
-            const bottom = !page.narrow.value ? 0 : panel || page.sheet.value === "half" ? 16 : 104;
-            map.setCovered({ left: 0, right: 0, bottom });
-          }),
-          effect(() => {
-            // The surface shows all areas. Those of the selected hazard, and of what may be at the place that matters, are read exactly; from near, of all in the window.
-            const selected = store.selectedHazard.value;
-            const from = store.place.value;
-            const near = (store.view.value?.zoom ?? 0) >= NEAR ? [...store.inWindow.value, ...store.exercisesInWindow.value] : from ? store.areas.about(...from) : [];
-            const wanted = [...(selected ? [selected] : []), ...near.filter((h) => h !== selected).slice(0, EXACT)];
-            store.areas.want(wanted);
-          }),
-          () => {
-            store.areas.shown = () => {};
-            page.assets.peek()?.end();
-            page.map.value = undefined;
-            map.remove();
-          },
-        );
+        ends.push(...code.putMap(page, place.current!, beginning(page), () => settle(true)));
       })
       .catch((error: unknown) => {
         console.error(error);
