@@ -1,6 +1,7 @@
 package encoded
 
 import (
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"io"
@@ -24,7 +25,8 @@ type Lists struct {
 	base    string
 	shared  int64
 	present atomic.Pointer[generation]
-	mu      sync.Mutex // guards replacing present
+	mu      sync.Mutex  // guards replacing present, and large
+	large   map[key]int // the hazards of forms that were too large
 
 	editions editions
 }
@@ -153,12 +155,48 @@ func (l *Lists) Form(v *view.View, form string, f view.Filter, orgs []int64, wis
 	g := l.of(v)
 	k := g.key(key{form: form, filter: f, audience: v.Audience(orgs), names: v.Names()}, &wish)
 	return g.bodies.get(k, func() (*Body, error) {
+		n := 0
+		for range v.Hazards(f, orgs) {
+			n++
+		}
+		if l.wasLarge(k, n) {
+			return nil, ErrLarge
+		}
 		text := buffer{most: int(l.shared / 3)}
 		if err := encode(&text, wish.Reader().All(v.Hazards(f, orgs))); err != nil {
+			if errors.Is(err, ErrLarge) {
+				l.noteLarge(k, n)
+			}
 			return nil, err
 		}
 		return NewBody(text.Bytes(), k.audience != ""), nil
 	})
+}
+
+// maxLarge bounds how many large forms are remembered.
+const maxLarge = 64
+
+// noteLarge records that a form of n hazards was too large, so that nobody encodes that of the next
+// view in vain before streaming it.
+func (l *Lists) noteLarge(k key, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.large) >= maxLarge || l.large == nil {
+		l.large = map[key]int{}
+	}
+	l.large[k] = n
+}
+
+// wasLarge reports whether the form was too large with n hazards or fewer. With fewer than before it
+// may fit.
+func (l *Lists) wasLarge(k key, n int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before, ok := l.large[k]
+	if ok && n < before {
+		delete(l.large, k)
+	}
+	return ok && n >= before
 }
 
 // Entries returns a list as a JSON array of what encode adds: entries with a number of their own, in

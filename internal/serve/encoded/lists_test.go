@@ -58,6 +58,15 @@ func open(t testing.TB, number int64, hazards []*hazard.Hazard, products ...*haz
 	return l
 }
 
+// with returns the view after h was written.
+func with(t *testing.T, l *view.Live, h *hazard.Hazard) *view.View {
+	t.Helper()
+	if err := l.Apply(t.Context(), []hazard.Change{{Number: l.Number() + 1, Kind: hazard.HazardCreated, HazardID: h.ID, Hazard: h}}, start); err != nil {
+		t.Fatal(err)
+	}
+	return l.View(start)
+}
+
 // listing writes its input as text, and counts its calls.
 type listing struct {
 	calls atomic.Int32
@@ -216,6 +225,35 @@ func TestWhatIsTooLargeToBeKeptIsMadeOnlyOnce(t *testing.T) {
 	products, _ := shown.Products(1, nil)
 	if _, err := lists.Products(shown, 1, nil, products); !errors.Is(err, ErrLarge) {
 		t.Errorf("products of more than 1 MiB: %v, want ErrLarge", err)
+	}
+}
+
+// A list that was too large is not encoded in vain after the next change, unless it has become shorter.
+func TestAFormThatWasTooLargeIsStreamedAtOnce(t *testing.T) {
+	present, lists := open(t, 3, []*hazard.Hazard{flood(1, start.Add(time.Hour)), flood(2, start.Add(time.Minute))}), NewLists(base, DefaultLimits.Shared)
+	made := 0
+	encode := func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
+		made++
+		for range list {
+			if _, err := out.Write(make([]byte, DefaultLimits.Shared/5)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for i, tt := range []struct {
+		of    *view.View
+		large bool
+		made  int
+	}{
+		{present.View(start), true, 1},
+		{with(t, present, flood(1, start.Add(2*time.Hour))), true, 1},
+		{present.View(start.Add(time.Minute)), false, 2},
+		{with(t, present, flood(2, start.Add(time.Hour))), true, 3},
+	} {
+		if _, err := lists.Form(tt.of, "kml", view.Filter{}, nil, lang.Wish{}, encode); errors.Is(err, ErrLarge) != tt.large || made != tt.made {
+			t.Errorf("view %d: %v, encoded %d times, want %d", i, err, made, tt.made)
+		}
 	}
 }
 
