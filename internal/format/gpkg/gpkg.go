@@ -1,8 +1,8 @@
 // Package gpkg writes GeoPackages (OGC 12-128r18, version 1.3): one SQLite file with one layer of
 // features in WGS 84, longitude before latitude.
 //
-// A Writer owns its file until Close, and is not safe for concurrent use. Its memory does not grow
-// with the file.
+// A Writer owns its file until Close, and is not safe for concurrent use. Of each feature it keeps the
+// bounding box in memory, and nothing else.
 package gpkg
 
 import (
@@ -55,6 +55,7 @@ const wgs84WKT = `GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298
 // schema creates the tables that every GeoPackage has (annex C), and the application id of the
 // format (requirement 2).
 const schema = `
+PRAGMA page_size = 4096;
 PRAGMA application_id = 0x47504B47;
 PRAGMA user_version = 10300;
 PRAGMA journal_mode = OFF;
@@ -74,13 +75,12 @@ INSERT INTO gpkg_spatial_ref_sys VALUES ('Undefined Cartesian SRS', -1, 'NONE', 
 
 // Writer writes a GeoPackage.
 type Writer struct {
-	db     *sql.DB
-	tx     *sql.Tx
-	insert *sql.Stmt
-	index  *sql.Stmt // inserts bounding boxes
-	layer  Layer
-	extent Box
-	any    bool
+	db       *sql.DB
+	tx       *sql.Tx
+	insert   *sql.Stmt
+	layer    Layer
+	features int64
+	boxes    []cell // of the features with a geometry
 }
 
 // Create starts a GeoPackage in a file, which must be empty or not exist.
@@ -112,10 +112,7 @@ func Create(ctx context.Context, file string, layer Layer) (w *Writer, err error
 	if w.insert, err = w.tx.PrepareContext(ctx, "INSERT INTO "+quoted(layer.Name)+" VALUES ("+marks+")"); err != nil {
 		return nil, err
 	}
-	if _, err = w.tx.ExecContext(ctx, "CREATE VIRTUAL TABLE "+quoted(w.tree())+" USING rtree(id, minx, maxx, miny, maxy)"); err != nil {
-		return nil, err
-	}
-	w.index, err = w.tx.PrepareContext(ctx, "INSERT INTO "+quoted(w.tree())+" VALUES (?, ?, ?, ?, ?)")
+	_, err = w.tx.ExecContext(ctx, "CREATE VIRTUAL TABLE "+quoted(w.tree())+" USING rtree(id, minx, maxx, miny, maxy)")
 	return w, err
 }
 
@@ -154,21 +151,15 @@ func (w *Writer) Add(ctx context.Context, wkb []byte, box Box, values []any) err
 	var blob any
 	if wkb != nil {
 		blob = geometry(wkb, box)
-		if !w.any {
-			w.extent, w.any = box, true
-		}
-		w.extent = Box{min(w.extent.West, box.West), min(w.extent.South, box.South), max(w.extent.East, box.East), max(w.extent.North, box.North)}
 	}
-	row, err := w.insert.ExecContext(ctx, append([]any{blob}, values...)...)
-	if err != nil || wkb == nil {
+	if _, err := w.insert.ExecContext(ctx, append([]any{blob}, values...)...); err != nil {
 		return err
 	}
-	id, err := row.LastInsertId()
-	if err != nil {
-		return err
+	w.features++ // its number: the table was empty
+	if wkb != nil {
+		w.boxes = append(w.boxes, cell{w.features, box})
 	}
-	_, err = w.index.ExecContext(ctx, id, box.West, box.East, box.South, box.North)
-	return err
+	return nil
 }
 
 // geometry returns a geometry in the format of a GeoPackage (section 2.1.3): a header with its
@@ -185,10 +176,14 @@ func geometry(wkb []byte, box Box) []byte {
 
 // Close completes the GeoPackage. The file is complete if there is no error.
 func (w *Writer) Close(ctx context.Context) error {
-	err := errors.Join(w.insert.Close(), w.index.Close())
+	err := w.insert.Close()
 	var corners [4]any
-	if w.any {
-		corners = [4]any{w.extent.West, w.extent.South, w.extent.East, w.extent.North}
+	if len(w.boxes) > 0 {
+		extent := around(w.boxes)
+		corners = [4]any{extent.West, extent.South, extent.East, extent.North}
+	}
+	if err == nil {
+		err = w.writeTree(ctx)
 	}
 	for _, statement := range []struct {
 		text string
