@@ -178,6 +178,8 @@ func (m *maker) endedHow() string {
 		return m.say("allClear")
 	case h.Category == hazard.Response:
 		return m.say("whetherOver")
+	case h.Reason == hazard.EndExpired && !h.EndGiven && h.Updated > h.End: // what was read last had ended before
+		return m.say("whetherOver")
 	case h.Reason == hazard.EndExpired && !h.EndGiven:
 		return m.say("silence", "t", m.day(h.Updated))
 	case h.Reason == hazard.EndAllClear:

@@ -133,6 +133,55 @@ func TestEveryLanguageHasTheWords(t *testing.T) {
 	}
 }
 
+// What the level of an avalanche, the words of a flood and fallen rain say of how bad it is.
+func TestHowBadIsSaidWhereTheEventSaysIt(t *testing.T) {
+	at := instant(t, "2026-11-26T12:01:00Z")
+	for _, tt := range []struct {
+		name, text, lang, headline, howBad string
+		typ                                hazard.Type
+	}{
+		{"Avalanche danger 3 Considerable - Bitterroot, MT, United States", "", "en", "Avalanche danger 3 (considerable) for Bitterroot, ", "danger level 3 of 5: considerable", hazard.Avalanche},
+		{"Avalanche danger 3 Considerable - Bitterroot, MT, United States", "", "de", "Lawinengefahr Stufe 3 (erheblich)", "Gefahrenstufe 3 von 5: erheblich", hazard.Avalanche},
+		{"Avalanche danger 5 Extreme - Bitterroot, MT, United States", "", "en", "Avalanche danger 5 (extreme)", "danger level 5 of 5: extreme", hazard.Avalanche},
+		{"Avalanche danger 5 - Tyrol, Austria", "", "fr", "Danger d’avalanche 5 (très fort)", "degré de danger 5 sur 5 : très fort", hazard.Avalanche},
+		{"Flash Flood Warning - Kendall, TX", "Between 2 and 4 inches\nof rain have fallen.", "en", "Flash flood warning for Kendall", "5 to 10 cm of rain has fallen", hazard.Flood},
+		{"Flash Flood Warning - Kendall, TX", "Up to 2 inches of rain have\nfallen.", "en", "Flash flood warning for Kendall", "up to 5 cm of rain has fallen", hazard.Flood},
+		{"Flood Warning - Clay, IA", "* WHAT...Minor flooding is occurring and moderate flooding is forecast.", "en", "Iowa: moderate flooding.", "moderate flooding", hazard.Flood},
+		{"River Flood Warning (level 3) - Kuji River, Japan", "", "en", "River flood warning (level 3)", "alert level 3 of 5", hazard.Flood},
+		{"River Flood - Kuji River, Japan", "【警戒レベル４相当情報［洪水］】", "en", "", "alert level 4 of 5", hazard.Flood},
+		{"Severe flood warning - River Yarty, Devon, England", "", "en", "", "danger to life", hazard.Flood},
+		{"Flood alert - River Yarty, Devon, England", "", "en", "", "flooding is possible", hazard.Flood},
+		{"Flood warning - River Yarty, Devon, England", "", "en", "", "flooding is expected", hazard.Flood},
+		{"Severe Weather Statement - Hartford; Tolland", "...THE SEVERE THUNDERSTORM WARNING FOR TOLLAND AND HARTFORD COUNTIES WILL EXPIRE AT 1100 PM EST... The storms which prompted the warning have weakened below severe limits.", "en",
+			"Severe thunderstorm for Hartford and Tolland", "weakened, no longer severe", hazard.Storm},
+	} {
+		var l *words.Language
+		for _, known := range words.All() {
+			if known.ID == tt.lang {
+				l = known
+			}
+		}
+		h := hazard.Hazard{Name: tt.name, Description: tt.text, Type: tt.typ, Severity: hazard.Warning, Status: hazard.Active, Source: "nws", Latitude: 43.1, Longitude: -95.1, Start: at, End: at.Add(time.Hour)}
+		got := Make(&h, AroundOf(&h), Reader{l, at})
+		if !strings.Contains(got.Headline, tt.headline) || got.HowBad != tt.howBad {
+			t.Errorf("%s: %s (%s), want %q (%s)", tt.name, got.Headline, got.HowBad, tt.headline, tt.howBad)
+		}
+	}
+}
+
+// What was read last had ended before: there is no silence to tell of.
+func TestWhatHadEndedWhenItWasReadHasNoSilence(t *testing.T) {
+	at := instant(t, "2026-11-26T12:01:00Z")
+	h := hazard.Hazard{Name: "Flood - Syria", Type: hazard.Flood, Severity: hazard.Information, Status: hazard.Expired, Reason: hazard.EndExpired, Source: "reliefweb", Latitude: 35, Longitude: 38.5, Start: at.Add(-60 * 24 * time.Hour), End: at.Add(-30 * 24 * time.Hour), Updated: at.Add(-time.Hour)}
+	if got := Make(&h, AroundOf(&h), Reader{words.English(), at}).Headline; got != "Ended: flood in Syria. Whether the danger is over is not known." {
+		t.Error(got)
+	}
+	h.Updated = h.End.Add(-time.Hour)
+	if got := Make(&h, AroundOf(&h), Reader{words.English(), at}).Headline; !strings.Contains(got, "No news since") {
+		t.Error(got)
+	}
+}
+
 // Names as sources write them, drawn from recordings: what is said twice, lists, codes of states.
 func TestWhereIsSaidOnceAndWithoutLists(t *testing.T) {
 	at := instant(t, "2026-11-26T12:01:00Z")
@@ -150,6 +199,7 @@ func TestWhereIsSaidOnceAndWithoutLists(t *testing.T) {
 	for name, want := range map[string]string{
 		"Avalanche danger 3 Considerable - Glockner Group; Deferegger Alps East; Schober Group West; Venediger Group South; Lasörling Group, Tyrol, Austria": "in 5 areas of Tyrol, Austria.",
 		"Avalanche danger 3 Considerable - Glockner Group; Lasörling Group, Tyrol, Austria":                                                                  "for Glockner Group and Lasörling Group, Tyrol, Austria.",
+		"Avalanche danger 3 Considerable - Glockner Group; Lasörling Group and 9 more, Tyrol, Austria":                                                       "in 11 areas of Tyrol, Austria.",
 		"Avalanche danger 3 Considerable - Glockner Group; Lasörling Group and 7 more":                                                                       "in 9 areas of Tyrol.",
 	} {
 		h := avalanche

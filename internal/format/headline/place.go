@@ -151,14 +151,14 @@ func (m *maker) country() string {
 const shoreKm = 30
 
 var (
-	andMore  = regexp.MustCompile(`,? and (\d+) more$`)
+	andMore  = regexp.MustCompile(`,? and (\d+) more(, .*)?$`)
 	usCounty = regexp.MustCompile(`^(.+), ([A-Z]{2})$`)
 	sourceKm = regexp.MustCompile(`(\d+(?:\.\d+)?) ?(km|miles?) ([NESW]{1,3}) of (.+)$`)
 )
 
 // counties returns the counties in a place of the form "Fremont, IA; Mills, IA", and their state.
 func counties(place string) (names []string, state string) {
-	for part := range strings.SplitSeq(andMore.ReplaceAllString(place, ""), "; ") {
+	for part := range strings.SplitSeq(andMore.ReplaceAllString(place, "$2"), "; ") {
 		m := usCounty.FindStringSubmatch(part)
 		if m == nil {
 			return nil, ""
@@ -197,8 +197,9 @@ func (m *maker) warned() string {
 	if n := len(towns); n == 2 && m.a.Inside[1].People*5 < m.a.Inside[0].People {
 		towns = towns[:1]
 	}
-	slicesOf := strings.Split(andMore.ReplaceAllString(m.named, ""), "; ")
-	more := andMore.MatchString(m.named)
+	slicesOf := strings.Split(andMore.ReplaceAllString(m.named, "$2"), "; ")
+	unnamed := m.unnamed()
+	more := unnamed > 0
 	names, state := counties(m.named)
 	if m.thing() == "coastalflood" {
 		if i := slices.IndexFunc(slicesOf, func(zone string) bool { return shore.MatchString(zone) }); i >= 0 {
@@ -248,7 +249,7 @@ func (m *maker) warned() string {
 		return m.say("around", "place", place)
 	case len(slicesOf) > fewAreas:
 		if land := m.within("", m.stateName(), m.country()); land != "" {
-			return m.say("areas", "n", len(slicesOf), "land", trimmed(land))
+			return m.say("areas", "n", len(slicesOf)+unnamed, "land", trimmed(land))
 		}
 		return m.say("for", "place", slicesOf[0])
 	case m.named != "":
@@ -257,16 +258,21 @@ func (m *maker) warned() string {
 	return m.point()
 }
 
+// unnamed is how many areas the name counts and does not name.
+func (m *maker) unnamed() int {
+	if found := andMore.FindStringSubmatch(m.named); found != nil {
+		return int(atof(found[1]))
+	}
+	return 0
+}
+
 // someOf says areas of unknown shape: up to four by name, else how many, and the land that the last
 // of them is followed by.
 func (m *maker) someOf(areas []string) string {
 	last, land, _ := strings.Cut(areas[len(areas)-1], ", ")
 	areas = append(slices.Clone(areas[:len(areas)-1]), last)
-	n := len(areas)
-	if more := andMore.FindStringSubmatch(m.named); more != nil {
-		n += int(atof(more[1]))
-	}
-	if n <= fewCounties {
+	n := len(areas) + m.unnamed()
+	if n == len(areas) && n <= fewCounties {
 		return m.say("for", "place", m.within(m.and(areas), cmp.Or(land, m.knownAs()), ""))
 	}
 	return m.say("areas", "n", n, "land", cmp.Or(land, m.knownAs()))

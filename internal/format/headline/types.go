@@ -655,7 +655,10 @@ func (m *maker) flood() (p parts) {
 	if m.h.Source == "" {
 		p.what = m.say("thingWarning."+m.levelWord(), "thing", lower(m.say("thing.flood"), m.l))
 		p.when, p.until = m.end()
-		if p.bad = m.firstFact(); p.bad == "" {
+		if p.bad = m.firstFact(); p.bad != "" {
+			return p
+		}
+		if m.howMuch(&p, "flood"); p.howBad == "" { // else the level says it
 			p.second = []string{m.say("howBadUnknown")}
 		}
 		return p
@@ -665,6 +668,10 @@ func (m *maker) flood() (p parts) {
 	if m.h.Category == hazard.Response && m.h.Status == hazard.Expired {
 		p.second, p.until = []string{m.say("whetherOver")}, m.say("notKnown")
 		p.bad = m.say("colon") + m.responseEnded()
+		return p
+	}
+	if said := m.flooded(""); said != "" {
+		p.bad, p.howBad = m.say("colon")+said, said
 		return p
 	}
 	p.second = []string{m.say("howBadUnknown")}

@@ -94,6 +94,10 @@ func (m *maker) whatWarned() (what, full string) {
 	if m.h.Source == "" && m.named == "" {
 		return m.event, m.event
 	}
+	if level, word := m.avalancheDanger(); level != "" {
+		what = m.say("avalancheDanger", "n", level, "word", word)
+		return what, what
+	}
 	word, thing, color := m.levelWord(), m.thing(), m.color()
 	if m.l.ID != "en" {
 		name := m.l.NameOf("type", string(m.h.Type))
@@ -191,8 +195,17 @@ func (m *maker) peopleThere(thing string) string {
 	return m.say("liveThere", "n", m.people(e.People.People))
 }
 
+// expires matches a bulletin that ends a warning before its time.
+var expires = regexp.MustCompile(`(?i)\bthe ((?:severe thunderstorm|tornado|snow squall) warning) for .{1,300}? will expire\b.{0,400}?\bweakened below\b`)
+
 // warning says an official warning, or another hazard with an area.
 func (m *maker) warning() (p parts) {
+	expiring := expires.FindStringSubmatch(oneLine(m.text))
+	if expiring != nil && m.levelWord() == "statement" { // of what the statement is about
+		m.event = titled(expiring[1])
+	} else {
+		expiring = nil
+	}
 	thing := m.thing()
 	what, full := m.whatWarned()
 	p.what = what
@@ -203,6 +216,9 @@ func (m *maker) warning() (p parts) {
 	}
 	p.shorter = m.nearer()
 	facts := m.facts(thing)
+	if expiring != nil {
+		facts = []string{m.say("weakened")}
+	}
 	if len(facts) > 0 {
 		p.bad = m.say("colon") + strings.Join(facts, m.say("comma"))
 		p.howBad = strings.Join(facts, m.say("comma"))
@@ -237,10 +253,100 @@ func (m *maker) warning() (p parts) {
 	if p.bad == "" && p.second[0] == "" && len(m.h.Texts) == 0 && m.h.Source == "" {
 		m.editorsOwn(&p)
 	}
+	m.howMuch(&p, thing)
 	if full != what && p.howBad == "" {
 		p.howBad = lower(what, m.l)
 	}
 	return p
+}
+
+// avalancheForm matches the level of a danger of avalanches in the name of an event.
+var avalancheForm = regexp.MustCompile(`(?i)^avalanche danger ([1-5])(?: (low|moderate|considerable|high|very high|extreme))?\b`)
+
+// avalancheDanger is the level of a danger of avalanches, and its word: that of the source, whose
+// fifth is "very high" in Europe and "extreme" in North America.
+func (m *maker) avalancheDanger() (level, word string) {
+	found := avalancheForm.FindStringSubmatch(m.event)
+	if found == nil {
+		return "", ""
+	}
+	words := []string{"low", "moderate", "considerable", "high", "veryhigh"}
+	key := cmp.Or(strings.ReplaceAll(strings.ToLower(found[2]), " ", ""), words[int(found[1][0]-'1')])
+	return found[1], m.say("avalanche." + key)
+}
+
+// howMuch adds to how bad it is what the level of an avalanche or of a flood says, and the rain that
+// has fallen. What a level means stands there only if nothing else is known.
+func (m *maker) howMuch(p *parts, thing string) {
+	if level, word := m.avalancheDanger(); level != "" {
+		p.howBad = m.say("avalancheLevel", "n", level, "word", word)
+		return
+	}
+	if m.h.Type != hazard.Flood || thing != "flood" && thing != "flashflood" {
+		return
+	}
+	p.howBad = m.flooded(cmp.Or(p.howBad, trimmed(p.bad)))
+	event := strings.ToLower(m.event)
+	switch word := m.levelWord(); {
+	case p.howBad != "":
+	case strings.HasPrefix(event, "severe flood"):
+		p.howBad = m.say("dangerToLife")
+	case word == "watch" || strings.HasSuffix(event, "flood alert"):
+		p.howBad = m.say("floodPossible")
+	case word == "warning":
+		p.howBad = m.say("floodExpected")
+	}
+}
+
+// flooded adds to how bad a flood is the rain that has fallen, or its level in Japan.
+func (m *maker) flooded(howBad string) string {
+	fact := m.rainFallen()
+	if found := japanLevel.FindStringSubmatch(m.event + "\n" + m.text); found != nil && howBad == "" && fact == "" {
+		fact = m.say("levelOf", "n", fullWidth.Replace(cmp.Or(found[1], found[2])), "m", "5")
+	}
+	if howBad != "" && fact != "" {
+		howBad += m.say("semicolon")
+	}
+	return howBad + fact
+}
+
+var (
+	// japanLevel matches Japan's alert levels of floods: in our names, and in the agency's words.
+	japanLevel = regexp.MustCompile(`\(level ([2-5])\)|警戒レベル([2-5２-５])`)
+	fullWidth  = strings.NewReplacer("２", "2", "３", "3", "４", "4", "５", "5")
+	// fallen matches rain that has fallen, in inches.
+	fallen = regexp.MustCompile(`(?i)(?:(\d+(?:\.\d+)?) (?:and|to) )?(\d+(?:\.\d+)?) inch(?:es)? of rain (?:has|have) (?:already )?fallen`)
+	// flooding matches the size of a flood in a bulletin of a river.
+	flooding = regexp.MustCompile(`(?i)\b(minor|moderate|major|record) flooding (?:is|was) (?:forecast|expected|occurring)`)
+)
+
+// rainFallen says how much rain has fallen, "" if the text does not tell.
+func (m *maker) rainFallen() string {
+	low, high := -1.0, 0.0
+	for _, found := range fallen.FindAllStringSubmatch(oneLine(m.text), 4) {
+		if v := atof(found[2]); v > high {
+			low, high = -1, v
+			if found[1] != "" {
+				low = atof(found[1])
+			}
+		}
+	}
+	switch a, b := centimeters(low), centimeters(high); {
+	case b < 1:
+		return ""
+	case a < 1 || a >= b:
+		return m.say("rainFallenTo", "n", m.number(b, 0))
+	default:
+		return m.say("rainFallen", "a", m.number(a, 0), "b", m.number(b, 0))
+	}
+}
+
+// centimeters converts inches of snow or rain: to 1 cm below 10, to 5 cm above (rule 8).
+func centimeters(inches float64) float64 {
+	if v := inches * 2.54; v < 10 {
+		return math.Round(v)
+	}
+	return nearest(inches*2.54, 5)
 }
 
 // beaches says which beaches a warning in English names, by their counties.
@@ -327,6 +433,9 @@ func titled(s string) string {
 // hotF is the least temperature, in degrees Fahrenheit, that a warning of heat is about.
 const hotF = 80
 
+// floodSizes are the sizes of floods of rivers in the United States, in order.
+var floodSizes = []string{"minor", "moderate", "major", "record"}
+
 // facts are the numbers of a warning that its readers need, the most important first (rules 7 and 8).
 func (m *maker) facts(thing string) (facts []string) {
 	add := func(key string, v float64) { facts = append(facts, m.fact(key, v)) }
@@ -370,6 +479,14 @@ func (m *maker) facts(thing string) (facts []string) {
 		facts = m.heat()
 	case "cold", "frost", "ice":
 		facts = m.cold(thing)
+	case "flood":
+		size := -1
+		for _, found := range flooding.FindAllStringSubmatch(oneLine(text), 4) {
+			size = max(size, slices.Index(floodSizes, strings.ToLower(found[1])))
+		}
+		if size >= 0 {
+			facts = append(facts, m.say("flooding."+floodSizes[size]))
+		}
 	case "coastalflood":
 		if v, _, ok := upper(text, inundated); ok {
 			facts = append(facts, m.say("waterDepth", "n", m.number(math.Round(v*0.3048*10)/10, 1)))
@@ -503,16 +620,10 @@ func (m *maker) snow() []string {
 		}
 	}
 	if high > 0 {
-		cm := func(inches float64) float64 {
-			if v := inches * 2.54; v < 10 {
-				return math.Round(v)
-			}
-			return nearest(inches*2.54, 5)
-		}
 		if low == high {
-			return []string{m.say("snowTo", "n", m.number(cm(high), 0))}
+			return []string{m.say("snowTo", "n", m.number(centimeters(high), 0))}
 		}
-		return []string{m.say("snowRange", "a", m.number(cm(low), 0), "b", m.number(cm(high), 0))}
+		return []string{m.say("snowRange", "a", m.number(centimeters(low), 0), "b", m.number(centimeters(high), 0))}
 	}
 	if v, _, ok := upper(m.text, snowCm); ok && v > 0 {
 		if v >= 10 {

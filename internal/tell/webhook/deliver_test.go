@@ -558,7 +558,7 @@ func TestPeopleAreToldInOneLine(t *testing.T) {
 			"🟨 Flood <Old> & \"New\" Harbour in Boston, Massachusetts. Which area is affected is not known" + link,
 			"🟥 Update: flood <Old> & \"New\" Harbour in Boston, Massachusetts. Which area is affected is not known" + link,
 			"⬛ Correction: flood <Old> & \"New\" Harbour, Massachusetts. What you were told before was wrong. It was a false report, and has been taken back" + link,
-			"🟨 EXERCISE: flood possible for Boston, New South Wales. No source says how bad it is " + base + "/h/" + drill.UUID.String(),
+			"🟨 EXERCISE: flood possible for Boston, New South Wales " + base + "/h/" + drill.UUID.String(),
 		}
 		var text, slack []string
 		for _, p := range b.net.to("text.example") {
