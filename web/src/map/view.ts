@@ -126,6 +126,9 @@ export class MapView {
   #most = MAX_ZOOM;
   #zoom = 0;
   readonly #areas = new Map<number, Area>();
+  /** Whether each of our sources has features, and the layers that draw it. */
+  readonly #filled = new Map<string, boolean>();
+  readonly #layersOf = new Map<string, string[]>();
   #focused: readonly (readonly [Hazard, string])[] = [];
   #fresh: readonly Hazard[] = [];
   #draft: FeatureCollection = empty;
@@ -285,7 +288,7 @@ export class MapView {
           },
         });
       }
-      this.#source(drills ? "drills" : "hazards").setData({ type: "FeatureCollection", features });
+      this.#put(drills ? "drills" : "hazards", features);
     }
     this.#placed = found;
     this.#ringed();
@@ -295,7 +298,9 @@ export class MapView {
   changeAreas(came: readonly Area[], went: readonly number[]): void {
     for (const id of went) this.#areas.delete(id);
     for (const a of came) this.#areas.set(a.id as number, a);
-    if (this.#ready) this.#source("areas").updateData({ add: [...came], remove: [...went] });
+    if (!this.#ready) return;
+    this.#source("areas").updateData({ add: [...came], remove: [...went] });
+    this.#fill("areas", this.#areas.size > 0);
   }
 
   /** Rings the selected hazard and the one that is pointed at. */
@@ -309,12 +314,10 @@ export class MapView {
 
   /** Rings what is selected, pointed at or new, in the size of its symbol. */
   #ringed(): void {
-    const features = (list: readonly (readonly [Hazard, string])[]): FeatureCollection => ({
-      type: "FeatureCollection",
-      features: list.map(([h, kind]) => ({ type: "Feature", geometry: { type: "Point", coordinates: [h.longitude, h.latitude] }, properties: { kind, size: this.#size(h) } })),
-    });
-    this.#source("focus").setData(features(this.#focused));
-    this.#source("fresh").setData(features(this.#fresh.map((h) => [h, "fresh"])));
+    const features = (list: readonly (readonly [Hazard, string])[]): Feature[] =>
+      list.map(([h, kind]) => ({ type: "Feature", geometry: { type: "Point", coordinates: [h.longitude, h.latitude] }, properties: { kind, size: this.#size(h) } }));
+    this.#put("focus", features(this.#focused));
+    this.#put("fresh", features(this.#fresh.map((h) => [h, "fresh"])));
   }
 
   /** The size of a hazard's symbol; of one without, of the smaller ones. */
@@ -332,7 +335,7 @@ export class MapView {
   /** Hatches where no official warnings are read. */
   setGaps(gaps: readonly Feature[]): void {
     this.#gapsShown = gaps;
-    if (this.#ready) this.#source("gaps").setData({ type: "FeatureCollection", features: [...gaps] });
+    if (this.#ready) this.#put("gaps", gaps);
   }
 
   /** Shows the operator's layers of these names. */
@@ -355,7 +358,7 @@ export class MapView {
   /** Marks where the reader is. */
   setMe(at: readonly [longitude: number, latitude: number] | undefined): void {
     this.#me = at ? [{ type: "Feature", geometry: { type: "Point", coordinates: [...at] }, properties: {} }] : [];
-    if (this.#ready) this.#source("me").setData({ type: "FeatureCollection", features: [...this.#me] });
+    if (this.#ready) this.#put("me", this.#me);
   }
 
   /** The map as it is now, as the address of a picture. */
@@ -367,7 +370,7 @@ export class MapView {
   /** What somebody is drawing: any GeoJSON, shown above all areas. */
   setDraft(draft: FeatureCollection | undefined): void {
     this.#draft = draft ?? empty;
-    if (this.#ready) this.#source("draft").setData(this.#draft);
+    if (this.#ready) this.#put("draft", this.#draft.features);
   }
 
   /** The towns that the basemap shows at this scale, each once. */
@@ -545,6 +548,20 @@ export class MapView {
     return this.map.getSource(id) as GeoJSONSource;
   }
 
+  /** Shows features of a source of ours. */
+  #put(id: string, features: readonly Feature[]): void {
+    const has = features.length > 0;
+    if (has || this.#filled.get(id)) this.#source(id).setData({ type: "FeatureCollection", features: [...features] });
+    this.#fill(id, has);
+  }
+
+  /** Draws the layers of a source only while it has features: MapLibre asks its worker for tiles of an empty one too. */
+  #fill(id: string, has: boolean): void {
+    if (this.#filled.get(id) === has) return;
+    this.#filled.set(id, has);
+    for (const layer of this.#layersOf.get(id) ?? []) this.map.setLayoutProperty(layer, "visibility", has ? "visible" : "none", UNCHECKED);
+  }
+
   #image(id: string): void {
     const picture = this.#images.make(id, (better) => {
       if (this.map.hasImage(id)) this.map.updateImage(id, better.data);
@@ -565,7 +582,11 @@ export class MapView {
     const map = this.map;
     const firstLabel = map.getStyle().layers.find((l) => l.type === "symbol")?.id;
     this.#surface.install(map, this.#theme, firstLabel);
-    const source = (id: string, data: FeatureCollection, tolerance = 0.375) => map.style.addSource(id, { type: "geojson", data, tolerance }, UNCHECKED);
+    const source = (id: string, data: FeatureCollection, tolerance = 0.375) => {
+      map.style.addSource(id, { type: "geojson", data, tolerance }, UNCHECKED);
+      this.#filled.set(id, data.features.length > 0);
+      this.#layersOf.set(id, []);
+    };
     for (const id of HAZARD_SOURCES) source(id, empty);
     source("areas", { type: "FeatureCollection", features: [...this.#areas.values()] }, 0.5);
     source("focus", empty);
@@ -576,7 +597,11 @@ export class MapView {
 
     const dark = this.#theme === "dark";
     const polygon: FilterSpecification = ["==", ["geometry-type"], "Polygon"];
-    const add = (layer: LayerSpecification, before?: string) => map.style.addLayer(layer, before, UNCHECKED);
+    const add = (layer: Exclude<LayerSpecification, { type: "background" }>, before?: string) => {
+      this.#layersOf.get(layer.source)!.push(layer.id);
+      if (!this.#filled.get(layer.source)) layer = { ...layer, layout: { ...layer.layout, visibility: "none" } } as typeof layer;
+      map.style.addLayer(layer, before, UNCHECKED);
+    };
 
     const mark = dark ? "#ffffff" : "#0b2f57";
     add({ id: "gaps", type: "fill", source: "gaps", paint: { "fill-pattern": `gap|${this.#theme}`, "fill-opacity": 0.8 } }, "surface-fill-ADVISORY");
