@@ -58,8 +58,8 @@ func main() {
 	flag.StringVar(&o.binary, "binary", "bin/hazardd", "the program")
 	flag.DurationVar(&o.every, "every", time.Minute, "usual interval of a polled feed")
 	flag.DurationVar(&o.fastest, "fastest", 10*time.Second, "interval while it changes")
-	flag.DurationVar(&o.length, "for", 4*time.Minute, "how long alerts come")
-	flag.Float64Var(&o.rate, "rate", 3, "alerts a second")
+	flag.DurationVar(&o.length, "for", 6*time.Minute, "how long alerts come")
+	flag.Float64Var(&o.rate, "rate", 0.5, "alerts a second")
 	flag.IntVar(&o.readers, "readers", 16, "event streams")
 	flag.BoolVar(&o.page, "page", true, "look at a page in Chromium too")
 	flag.BoolVar(&o.json, "json", false, "print JSON")
@@ -176,6 +176,19 @@ func (w *world) issue(feed, readers int) error {
 		a.answered = a.had
 		_, err := io.WriteString(w.conns[feed], a.text())
 		return err
+	}
+	return nil
+}
+
+// beat sends a sign of life over each connection, as a source does each minute.
+func (w *world) beat() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.conns {
+		if _, err := fmt.Fprintf(c, `<?xml version="1.0" encoding="UTF-8"?><alert xmlns="urn:oasis:names:tc:emergency:cap:1.2"><identifier>beat</identifier><sender>NAADS-Heartbeat</sender><sent>%s</sent><status>System</status><msgType>Alert</msgType><scope>Public</scope></alert>`,
+			time.Now().UTC().Format("2006-01-02T15:04:05-07:00")); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -316,13 +329,23 @@ func run(ctx context.Context, o options) (err error) {
 		}
 	}
 	wait(min(o.every, 30*time.Second)) // first polls are over
+	if err := w.beat(); err != nil {
+		return err
+	}
 	before, err := measure.ProcessorTime(service.Process.Pid)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
 	var changing []int
+	beaten := began
 	for n := 0; time.Since(began) < o.length && ctx.Err() == nil; n++ {
+		if time.Since(beaten) > time.Minute {
+			beaten = time.Now()
+			if err := w.beat(); err != nil {
+				return err
+			}
+		}
 		wait(time.Duration(rand.ExpFloat64() / o.rate * float64(time.Second)))
 		feed := rand.IntN(pushed)
 		switch {

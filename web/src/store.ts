@@ -66,8 +66,9 @@ const NOTICE = 12_000; // how long it is announced on the map
 const NOTICES = 4; // shown at once
 const TOLD = 3; // told one by one; of more their number
 const SAID = 8; // kept for screen readers
-/** After a change as long as this times its cost belongs to the reader. */
+/** After a change as long as this times its cost belongs to the reader, at most STEP. Milliseconds. */
 const SHARE = 4;
+const STEP = 800;
 /** Hazards that are read again at once because their products changed. */
 const REREAD = 20;
 /** When the server is asked again about a hazard whose end has come, milliseconds. */
@@ -221,11 +222,11 @@ export class Store implements Sink {
   /** Hazards in short whose end has come, and of which the server is asked. */
   readonly #due = new WeakSet<Hazard>();
   /**
-   * What has come and is not applied yet, the time that the last ones took, and whether the next
-   * step is scheduled.
+   * What has come and is not applied yet, until when the time belongs to the reader, and whether
+   * the next step is scheduled.
    */
   #queue: Came[] = [];
-  #cost = 0;
+  #next = 0;
   #stepping = false;
   #noticed = 0;
   /** What is shown is a stored view. */
@@ -321,8 +322,9 @@ export class Store implements Sink {
       this.#stepping = false;
       const begin = performance.now();
       this.#flush();
-      this.#cost = performance.now() - begin;
-    }, this.#cost * SHARE);
+      const end = performance.now();
+      this.#next = end + Math.min((end - begin) * SHARE, STEP);
+    }, Math.max(0, this.#next - performance.now()));
   }
 
   /** Takes over all that has come, as one. */

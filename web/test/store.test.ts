@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { Api } from "../src/api";
 import { freshness } from "../src/freshness";
 import type { Areas } from "../src/map/areas";
@@ -15,12 +15,18 @@ export function page() {
   const api = new Api("", (path) => new Promise((answer) => waiting.push({ path: String(path), answer })));
   api.open = true;
   const steps: (() => void)[] = [];
+  const pauses: number[] = [];
   const areas = { news: { value: 0 }, unknown: () => 0, contains: () => false, touches: () => true, knownAs: () => undefined } as unknown as Areas;
-  const store = new Store(api, areas, noState, (then) => steps.push(then));
+  const store = new Store(api, areas, noState, (then, pause) => {
+    steps.push(then);
+    pauses.push(pause);
+  });
   return {
     store,
     api,
     waiting,
+    /** How long each step was to wait. */
+    pauses,
     /** The pause before the next step is over. */
     step: () => steps.splice(0).forEach((then) => then()),
   };
@@ -288,4 +294,25 @@ describe("hazards in short", () => {
     await asked;
     expect([...store.matching.value.keys()]).toEqual([2]);
   });
+});
+
+describe("most of the time is the reader's, however many changes come", () => {
+  const take = (cost: number, later: number) => {
+    const { store, step, pauses } = page();
+    let now = 1_000;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+    const slow = store.live.subscribe(() => (now += cost)); // also once at the beginning
+    store.change(event(1, hazard({ end_Date: END })));
+    step();
+    now += later;
+    store.change(event(2, hazard({ end_Date: END, hazard_Name: "next" })));
+    slow();
+    clock.mockRestore();
+    return pauses;
+  };
+
+  test("a change waits after one that took long", () => expect(take(100, 0)).toEqual([0, 400]));
+  test("but not after a pause", () => expect(take(100, 300)).toEqual([0, 100]));
+  test("and not long after one that is long over", () => expect(take(100, 60_000)).toEqual([0, 0]));
+  test("and never so long that a warning comes late", () => expect(take(3_000, 0)).toEqual([0, 800]));
 });
