@@ -171,6 +171,10 @@ func TestWhatASubscriptionMayNameIsOffered(t *testing.T) {
 		if a.Status != 200 || got.Email != want.email || (got.WebPush != nil) != want.push || len(got.HTTP) != want.http || !slices.Contains(got.Regions, "KE") {
 			t.Errorf("%q: %d %s", caller, a.Status, a.Body)
 		}
+		// Every reader of the public map asks, and gets the same; what users get differs.
+		if public := strings.HasPrefix(a.Header.Get("Cache-Control"), "public, "); public != (caller == "") {
+			t.Errorf("%q: Cache-Control %s", caller, a.Header.Get("Cache-Control"))
+		}
 		if want.push && len(got.WebPush.PublicKey) != 87 {
 			t.Errorf("%q: the key has %d characters", caller, len(got.WebPush.PublicKey))
 		}

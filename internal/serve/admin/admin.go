@@ -110,7 +110,7 @@ func (a *Messages) Routes() {
 	subs := resource[subscription.Subscription, []tell.Tested]{a.Router, "subscription", maxSubscription, func(s subscription.Subscription) string { return s.ID }, a.Notify}
 	a.Private("GET /subscriptions", subscribed(a.listSubscriptions))
 	a.Anybody("POST /subscriptions", subs.create)
-	a.Anybody("GET /subscriptions/channels", subscribed(route.JSON(a.subscriptionChannels)))
+	a.Anybody("GET /subscriptions/channels", subscribed(a.subscriptionChannels))
 	a.Private("GET /subscriptions/status", subscribed(route.JSON(a.subscriptionsState)))
 	a.Private("GET /subscriptions/{subscription}", subscribed(route.JSON(subs.get)))
 	a.Private("PATCH /subscriptions/{subscription}", subs.patch)

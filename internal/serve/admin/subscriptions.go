@@ -58,8 +58,11 @@ type offeredHTTP struct {
 }
 
 // subscriptionChannels serves what a subscription of the caller can contain. It leaves out email if
-// no confirmation could be sent.
-func (a *Messages) subscriptionChannels(_ *http.Request, who *auth.Caller) (offered, error) {
+// no confirmation could be sent. Caches may keep what the public gets: each reader of the map asks.
+func (a *Messages) subscriptionChannels(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := route.NoQuery(r); err != nil {
+		return err
+	}
 	out := offered{HTTP: []offeredHTTP{}, Regions: []string{}}
 	if a.Notify.Key != nil {
 		out.Email = a.Channels.Email && (a.Notify.Links || who.Role == auth.Admin)
@@ -78,7 +81,11 @@ func (a *Messages) subscriptionChannels(_ *http.Request, who *auth.Caller) (offe
 	for _, c := range countries.Countries() {
 		out.Regions = append(out.Regions, c.Code)
 	}
-	return out, nil
+	isPublic := who.Role == auth.Public
+	if isPublic {
+		r = a.Opening(r)
+	}
+	return route.AnswerJSON(w, r, out, !isPublic)
 }
 
 // listSubscriptions lists the caller's subscriptions; for an admin all subscriptions, unless only
