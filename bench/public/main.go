@@ -9,7 +9,13 @@
 // searched for hazards that had ended before the request, and for the text of products for members
 // only. Both counts must be 0.
 //
+// With -recipe, it replays what browsers of readers of one event ask for, -readers times: requests,
+// bytes and processor time of a reader, the memory of an event stream, and the share of requests
+// that a cache leaves to the server. Streams go to the server in both runs.
+//
 //	make build && go run ./bench/public
+//	node bench/web/readers.mjs bin/hazardd > recipe.json
+//	go run ./bench/public -recipe recipe.json -readers 5000 -arrive 2m -time 2m
 package main
 
 import (
@@ -42,6 +48,10 @@ var (
 	readers = flag.Int("readers", 16, "readers at once")
 	length  = flag.Duration("time", 10*time.Second, "length of each run")
 	ends    = flag.Bool("ends", false, "a hazard ends in each second")
+	recipes = flag.String("recipe", "", "replay what browsers asked for: a file of bench/web/readers.mjs")
+	arrive  = flag.Duration("arrive", time.Minute, "with -recipe: within what time all readers come")
+	alone   = flag.Bool("alone", false, "with -recipe: without a cache only")
+	streams = flag.Int("streams", 0, "with -recipe: event streams that the server gives to the public; 0 is as many as its file descriptors allow")
 )
 
 // secret is in every restricted product, and nowhere else.
@@ -89,6 +99,9 @@ func run() (err error) {
 	}
 	if err := s.fill(); err != nil {
 		return err
+	}
+	if *recipes != "" {
+		return s.readersRun(b)
 	}
 	front := nginx.Start(b, s.addr)
 	load, _ := os.ReadFile("/proc/loadavg")
@@ -141,7 +154,8 @@ func start(b *bench) (*server, error) {
 		return nil, err
 	}
 	cmd := exec.Command(*program, "serve", "--data", data, "--listen", "127.0.0.1:0", "--sources", "none", "--log-level", "warn",
-		"--public", "map", "--public-rate", "0", "--public-requests", "0", "--trusted-proxies", "127.0.0.1", "--user-rate", "0")
+		"--public", "map", "--public-rate", "0", "--public-requests", "0", "--trusted-proxies", "127.0.0.0/8", "--user-rate", "0",
+		"--public-streams", strconv.Itoa(*streams), "--all-streams", "100000")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -29,7 +29,7 @@ async function record(browser, address, device, event) {
   const context = await browser.newContext({ ...view, locale: "en-GB" });
   const page = await context.newPage();
   const cdp = await context.newCDPSession(page);
-  const [open, requests] = [new Map(), []];
+  const [open, requests, sent, got] = [new Map(), [], new Map(), new Map()]; // what was sent and got on the line may be told before the request and the answer
   const began = Date.now();
   cdp.on("Network.requestWillBeSent", (e) => {
     if (!e.request.url.startsWith(address)) return;
@@ -39,16 +39,14 @@ async function record(browser, address, device, event) {
   });
   const has = (headers, name) => Object.entries(headers).find(([n]) => n.toLowerCase() === name)?.[1];
   cdp.on("Network.requestWillBeSentExtraInfo", (e) => {
-    const r = open.get(e.requestId);
-    if (r) [r.conditional, r.accept] = [has(e.headers, "if-none-match") !== undefined, has(e.headers, "accept")];
+    sent.set(e.requestId, { conditional: has(e.headers, "if-none-match") !== undefined, accept: has(e.headers, "accept") });
   });
   cdp.on("Network.responseReceived", (e) => {
     const r = open.get(e.requestId);
     if (r) Object.assign(r, { status: e.response.status, cache: has(e.response.headers, "cache-control") ?? "", kept: e.response.fromDiskCache || e.response.fromPrefetchCache || false });
   });
   cdp.on("Network.responseReceivedExtraInfo", (e) => {
-    const r = open.get(e.requestId);
-    if (r) r.status = e.statusCode;
+    got.set(e.requestId, { status: e.statusCode });
   });
   cdp.on("Network.dataReceived", (e) => {
     const r = open.get(e.requestId);
@@ -62,6 +60,7 @@ async function record(browser, address, device, event) {
   await page.goto(`${address}/#h=${event.uuid}`, { waitUntil: "commit" });
   await wait(began + length - Date.now());
   await context.close();
+  for (const [id, r] of open) Object.assign(r, sent.get(id), r.status && got.get(id));
   return { device, minutes: Number(minutes), requests: requests.filter((r) => r.status && !r.kept) };
 }
 
