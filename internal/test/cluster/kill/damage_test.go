@@ -250,11 +250,25 @@ func someWrites(t testing.TB, killed bool) *written {
 }
 
 // outcomes counts the effects of damage.
-type outcomes struct{ refused, reported, harmless, incomplete, invented int }
+type outcomes struct{ refused, reported, harmless, told, incomplete, invented int }
 
 func (o outcomes) String() string {
-	return fmt.Sprintf("%d starts refused, %d errors, %d without effect, %d answered with something missing, %d with what nobody wrote",
-		o.refused, o.reported, o.harmless, o.incomplete, o.invented)
+	return fmt.Sprintf("%d starts refused, %d errors, %d without effect, %d answered with something missing and said so, %d did not say so, %d answered with what nobody wrote",
+		o.refused, o.reported, o.harmless, o.told, o.incomplete, o.invented)
+}
+
+// saysDamaged reports whether the server says that it leaves out what is damaged.
+func saysDamaged(t testing.TB, c *client) bool {
+	t.Helper()
+	_, answer, _, err := c.do(t.Context(), http.MethodGet, "/readyz", "", nil)
+	var said struct{ Damaged int }
+	if err == nil {
+		err = json.Unmarshal(answer, &said)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return said.Damaged > 0
 }
 
 // damage flips one bit of a file in a copy of the data folder, a different one in each round, and
@@ -293,6 +307,9 @@ func (w *written) damage(t *testing.T, file string, n int, different func(c *cli
 		case worst == invented:
 			o.invented++
 			different(c, where)
+		case worst == incomplete && saysDamaged(t, c):
+			o.told++
+			different(c, where)
 		case worst == incomplete:
 			o.incomplete++
 			different(c, where)
@@ -308,7 +325,7 @@ func (w *written) damage(t *testing.T, file string, n int, different func(c *cli
 }
 
 // SQLite finds damage to the structure of its pages (cell_size_check), and checksums find damage to
-// states and areas. Columns that say which state is present remain: hazardd check compares them,
+// states and areas: what is damaged is left out, and the server says so. Columns that say which state is present remain: hazardd check compares them,
 // and about one bit in some hundred can hit them.
 func TestFlippedBitInTheDatabaseIsFound(t *testing.T) {
 	test.Slow(t)
@@ -358,5 +375,5 @@ func TestFlippedBitInTheWriteAheadLogLeavesTheChangesBeforeIt(t *testing.T) {
 	if o.refused == n {
 		t.Error("no server starts")
 	}
-	t.Logf("%d bits: %d starts refused, %d errors, %d without effect, %d with an earlier state", n, o.refused, o.reported, o.harmless, o.incomplete+o.invented)
+	t.Logf("%d bits: %d starts refused, %d errors, %d without effect, %d with an earlier state", n, o.refused, o.reported, o.harmless, o.told+o.incomplete+o.invented)
 }
