@@ -48,20 +48,6 @@ test("the map follows the picture by itself", { tag: "@slow" }, async ({ page, s
   await expect(picture(page)).toHaveCount(0, { timeout: 60_000 });
 });
 
-test("the picture of a visit shortly before is shown at once, and the map follows by itself", { tag: "@slow" }, async ({ page, server }) => {
-  await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING", area: coast });
-  await page.goto("/");
-  await expect(page.locator("#map canvas")).toBeVisible({ timeout: 60_000 });
-  await page.goto("/favicon.ico"); // away
-  await server.hazard("Flood - New Harbour", { severity_ID: "ADVISORY", area: coast });
-  await page.goto("/");
-  await expect(page.locator("#list .row-name")).toHaveText(["Flood - Old Harbour", "Flood - New Harbour"]);
-  const loaded = () => page.evaluate(() => performance.getEntriesByType("resource").filter((e) => e.name.includes("/map.svg")).map((e) => (e as PerformanceResourceTiming).transferSize));
-  await expect.poll(loaded).toEqual([0]);
-  await expect(picture(page)).toHaveCount(0, { timeout: 60_000 });
-  expect(await loaded()).toEqual([0]);
-});
-
 test("a phone begins with a picture of the map, which a touch makes move", { tag: "@slow" }, async ({ page, server }) => {
   await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING", area: coast });
   const { code, pictures } = watched(page);

@@ -10,9 +10,6 @@ declare const LANGUAGES: readonly { readonly id: string; readonly locale: string
 declare const PICTURE: readonly string[];
 declare const MAP: readonly string[];
 
-/** A picture that is no older is shown while the map comes, milliseconds. */
-const RECENT = 600_000;
-
 function stored(name: string): string | null {
   try {
     return localStorage.getItem(name);
@@ -75,14 +72,9 @@ if (
 }
 
 async function draw(address: string, place: HTMLElement): Promise<Drawn | undefined> {
-  const get = async (cache: RequestCache) => {
-    const answer = await fetch(base + address, { credentials: "same-origin", priority: "high", cache });
-    return { answer, at: Date.parse(answer.headers.get("Date") ?? "") || Date.now() }; // of a shared cache, when it was made
-  };
-  // Of a visit shortly before, the picture is there: it says of what time it is, and the map follows, except for who saves bytes.
-  const there = await get(saves() ? "default" : "force-cache");
-  const { answer, at } = there.answer.ok && there.at < Date.now() - RECENT ? await get("no-cache") : there;
+  const answer = await fetch(base + address, { credentials: "same-origin", priority: "high" });
   if (!answer.ok) return undefined;
+  const at = Date.parse(answer.headers.get("Date") ?? "") || Date.now(); // of a shared cache, when it was made
   const svg = await answer.text();
   if (!svg.includes('"middle"')) return undefined; // nothing is known: the map shows the world
   const url = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));

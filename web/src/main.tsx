@@ -17,7 +17,7 @@ import { begin, text, wish } from "./words";
 import { Page, PageProvider } from "./ui/context";
 import { Login } from "./ui/login";
 import { Shell } from "./ui/shell";
-import { keepLastView, parse, sameView } from "./url";
+import { keepLastView, parse } from "./url";
 import "maplibre-gl/dist/maplibre-gl.css";
 import "./vocabulary.css";
 import "./style.css";
@@ -73,10 +73,8 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
     window.addEventListener("popstate", went);
     const leave = () => {
       const view = store.view.peek();
-      // Who did not move it begins at what matters most, the next time too.
-      if (view && begun && !sameView(view, begun)) keepLastView(view);
+      if (view) keepLastView(view);
     };
-    let begun = store.view.peek();
     window.addEventListener("pagehide", leave);
     if (store.past.peek()) page.timeOpen.value = true;
     // Stores the server's last state, at most once a minute, and when the page is left.
@@ -152,9 +150,6 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
         // At the moment of the choice, and once the list is there.
         void [page.attention.choices.value, store.loaded.value];
         queueMicrotask(keep);
-      }),
-      effect(() => {
-        begun ??= store.view.value;
       }),
       page.attention.start(),
       // Where no login is needed, the page shows what was kept until the server answers.

@@ -62,9 +62,6 @@ export function format(s: PageState): string {
   return parts.join("&");
 }
 
-/** Whether two windows are the same in an address. */
-export const sameView = (a: View, b: View): boolean => format({ ...noState, view: a }) === format({ ...noState, view: b });
-
 const LAST = "hazardd.view";
 
 /** Remembers on this device where the map was, for the next visit. */
