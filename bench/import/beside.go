@@ -117,7 +117,7 @@ func takeBeside(ctx context.Context, rec recording, payload []byte, n int) (b *b
 			batch.Reports = append(batch.Reports, renamed(r, fmt.Sprint("#", copy)))
 		}
 	}
-	res, err := in.Apply(ctx, rec.source, batch, now, fuse.Options{})
+	res, err := in.Apply(store.Ranked(store.Patient(ctx), store.Warnings), rec.source, batch, now, fuse.Options{})
 	if err == nil {
 		err = readers.WaitFor(ctx, res.Last)
 	}
