@@ -17,18 +17,26 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/source"
 )
 
-// maxMended bounds the cache of repaired shapes of reports, in bytes. Sources repeat most shapes in
-// every poll.
-const maxMended = 32 << 20
+// maxMended bounds the cache of repaired shapes of reports, in bytes, and maxPoints that of the points
+// that stand for them. Sources repeat most shapes in every poll.
+const (
+	maxMended = 32 << 20
+	maxPoints = 1 << 20
+)
 
 // areas repairs the areas of reports. A batch's areas are repaired before its transaction begins,
 // so that other writers do not wait; the transaction finds them in the cache. It is safe for
 // concurrent use.
-type areas struct{ mended *lru.Cache[digest, geo.Shape] }
+type areas struct {
+	mended *lru.Cache[digest, geo.Shape]
+	points *lru.Cache[digest, hazard.Point] // by the key of a joined shape
+}
 
 type digest [sha256.Size]byte
 
-func newAreas() areas { return areas{lru.New[digest, geo.Shape](maxMended)} }
+func newAreas() areas {
+	return areas{lru.New[digest, geo.Shape](maxMended), lru.New[digest, hazard.Point](maxPoints)}
+}
 
 // read returns the shape of a geometry's text, and whether it is valid.
 func (a areas) read(text string) (geo.Shape, digest, bool) {
@@ -44,25 +52,38 @@ func (a areas) read(text string) (geo.Shape, digest, bool) {
 	return s, key, true
 }
 
-// joined returns the union of shapes with these keys; ok is false if there are none.
-func (a areas) joined(shapes []geo.Shape, keys []digest) (geo.Shape, bool) {
+// point returns the point that stands for an area, as geo.Shape.Point.
+func (a areas) point(p *placedArea) hazard.Point {
+	at, ok := a.points.Get(p.key)
+	if !ok {
+		at.Lon, at.Lat = p.shape.Point()
+		a.points.Put(p.key, at, len(p.key)+pointSize)
+	}
+	return at
+}
+
+// pointSize is about how many bytes a point takes in the cache, without its key.
+const pointSize = 100
+
+// joined returns the union of shapes with these keys, and its own key; ok is false if there are none.
+func (a areas) joined(shapes []geo.Shape, keys []digest) (s geo.Shape, key digest, ok bool) {
 	all := []byte("joined")
 	for _, k := range slices.SortedFunc(slices.Values(keys), func(a, b digest) int { return bytes.Compare(a[:], b[:]) }) { // their order does not matter
 		all = append(all, k[:]...)
 	}
-	key := digest(sha256.Sum256(all))
-	if s, ok := a.mended.Get(key); ok {
-		return s, true
+	key = sha256.Sum256(all)
+	if s, ok = a.mended.Get(key); ok {
+		return s, key, true
 	}
 	s, err := geo.Union(shapes...) // the only possible error is that there are no shapes
 	if err == nil {
 		a.mended.Put(key, s, s.Size())
 	}
-	return s, err == nil
+	return s, key, err == nil
 }
 
-// prepare repairs the areas of reports, and joins the shapes of each event's places, until ctx
-// ends. Built-in shapes are decompressed here. So a transaction finds them in the cache, unless the
+// prepare repairs the areas of reports, joins the shapes of each event's places, and finds the point
+// that stands for each, until ctx ends. Built-in shapes are decompressed here. So a transaction finds them in the cache, unless the
 // event has parts outside of the reports.
 func (a areas) prepare(ctx context.Context, reports []hazard.Report, places source.Places, now hazard.Instant) {
 	events := map[string][]hazard.Report{}
@@ -80,7 +101,9 @@ func (a areas) prepare(ctx context.Context, reports []hazard.Report, places sour
 		if places != nil {
 			named, _, _ = shapesOf(ctx, places, state.Places, state.Within)
 		}
-		a.place(state.Head.Areas, named)
+		if placed := a.place(state.Head.Areas, named); len(placed) > 0 && state.Head.Point == nil {
+			a.point(&placed[0])
+		}
 	}
 }
 
@@ -88,6 +111,7 @@ func (a areas) prepare(ctx context.Context, reports []hazard.Report, places sour
 type placedArea struct {
 	role  hazard.AreaRole
 	shape geo.Shape
+	key   digest // of the shape, if place has made it
 }
 
 // areaRoles are the roles of areas, the best indication of a hazard's place first.
@@ -112,8 +136,8 @@ func (a areas) place(list []hazard.Area, named []geo.Shape) (placed []placedArea
 				shapes, keys = append(shapes, s), append(keys, s.Sum())
 			}
 		}
-		if all, ok := a.joined(shapes, keys); ok {
-			placed = append(placed, placedArea{role, all})
+		if all, key, ok := a.joined(shapes, keys); ok {
+			placed = append(placed, placedArea{role, all, key})
 		}
 	}
 	return placed
@@ -233,7 +257,7 @@ func (w *writer) standIn(state *hazard.EventState, all []hazard.EventState) plac
 	if outline.IsZero() {
 		return place{}
 	}
-	at := place{kind: hazard.PlaceCountry, standIns: []placedArea{{hazard.OutlineOfPlace, outline}}}
+	at := place{kind: hazard.PlaceCountry, standIns: []placedArea{{role: hazard.OutlineOfPlace, shape: outline}}}
 	var names []string
 	for _, c := range countries {
 		names = append(names, c.Name)
@@ -279,7 +303,7 @@ func regionsOf(places []string, country string, home []string) (at place, ok boo
 			role = hazard.OutlineOfPlace
 		}
 		names = append(names, r.Name)
-		at.standIns = append(at.standIns, placedArea{role, r.Shape})
+		at.standIns = append(at.standIns, placedArea{role: role, shape: r.Shape})
 	}
 	if len(names) == 0 || len(names) > maxRegions {
 		return place{}, false

@@ -249,8 +249,8 @@ func (w *writer) where(own *hazard.EventState) *hazard.Point {
 	if len(placed) == 0 || p != nil && !isFarOff(&own.Head, placed) {
 		return p
 	}
-	lon, lat := placed[0].shape.Point()
-	return &hazard.Point{Lon: round(lon), Lat: round(lat)}
+	middle := w.in.areas.point(&placed[0])
+	return &hazard.Point{Lon: round(middle.Lon), Lat: round(middle.Lat)}
 }
 
 // nowhere reports whether the place of an event is unknown.

@@ -156,8 +156,8 @@ func (w *writer) position(h *hazard.Hazard, state *hazard.EventState, at *place)
 	case head.Point != nil:
 		h.Longitude, h.Latitude = head.Point.Lon, head.Point.Lat
 	case len(at.areas) > 0:
-		lon, lat := at.areas[0].shape.Point()
-		h.Longitude, h.Latitude = round(lon), round(lat)
+		p := w.in.areas.point(&at.areas[0])
+		h.Longitude, h.Latitude = round(p.Lon), round(p.Lat)
 	case h.Somewhere() && at.kind != "":
 		h.Longitude, h.Latitude = round(at.point.Lon), round(at.point.Lat)
 	}
