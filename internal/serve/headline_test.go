@@ -222,6 +222,23 @@ func TestHereSaysWhatHoldsAndWhoWatches(t *testing.T) {
 	}
 }
 
+// A position says the nearest town: that it is in, or how far it is from it.
+func TestAPositionIsToldByItsTown(t *testing.T) {
+	t.Parallel()
+	s := start(t, func(c *app.Config) { c.Public = route.PublicMap })
+	for path, want := range map[string]string{
+		"/here?lat=29.795&lon=-98.732&lang=en": "29.795, -98.732 (Boerne, Texas, United States)",
+		"/here?lat=29.93&lon=-98.732&lang=en":  " km north of Boerne, Texas, United States)",
+		"/here?lat=29.93&lon=-98.732&lang=de":  " km nördlich von Boerne, Texas, Vereinigte Staaten)",
+		"/here?lat=-48.9&lon=-123.4&lang=en":   "in -48.900, -123.400</h1>", // far from any town
+	} {
+		if a := s.do("", http.MethodGet, path, nil, "Accept", "text/html"); !strings.Contains(string(a.Body), want) {
+			_, title, _ := strings.Cut(string(a.Body), "<h1")
+			t.Errorf("%s: %.200s, want %q", path, title, want)
+		}
+	}
+}
+
 // A link of a page leads where it says: with the parameters that it has, not with one that is made of them all.
 func TestTheLinksOfPagesLeadSomewhere(t *testing.T) {
 	t.Parallel()

@@ -149,6 +149,7 @@ func Between(south, north float64) iter.Seq[Town] {
 type Near struct {
 	Name    string
 	Country string  // ISO 3166-1, two letters
+	State   string  // the division that the town is in; empty if it is not known
 	Km      float64 // from the town to the place
 	Bearing float64 // degrees from the town to the place, 0 is north, 90 is east
 }
@@ -185,8 +186,11 @@ func Nearest(lon, lat float64) (near Near, ok bool) {
 	if at < 0 {
 		return Near{}, false
 	}
+	found := t.town(at)
+	division, _ := found.Division()
 	return Near{
-		Name: t.names[at], Country: t.countries[2*at : 2*at+2], Km: best,
+		State: division.Name,
+		Name:  t.names[at], Country: t.countries[2*at : 2*at+2], Km: best,
 		Bearing: bearing(float64(t.lon[at])/1000, float64(t.lat[at])/1000, lon, lat),
 	}, true
 }

@@ -3,14 +3,17 @@ package browser
 import (
 	"errors"
 	"html/template"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/atlas/gazetteer"
+	"github.com/hazardd/hazardd/internal/atlas/town"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/lang"
+	"github.com/hazardd/hazardd/internal/lang/words"
 	"github.com/hazardd/hazardd/internal/serve/encoded"
 	pages "github.com/hazardd/hazardd/internal/serve/page"
 	"github.com/hazardd/hazardd/internal/serve/read"
@@ -74,7 +77,7 @@ func (a *Pages) fillHere(r *http.Request, p *pages.Here, values url.Values) erro
 	if err := a.HereOf(r.Context(), h, wish, p.Language, p.Now); err != nil {
 		return err
 	}
-	p.Place, p.Watch, p.Which = placeName(h.Place), string(h.Watched), h.Ambiguous
+	p.Place, p.Watch, p.Which = placed(h.Place, p.Language), string(h.Watched), h.Ambiguous
 	if h.Ambiguous {
 		p.Places = append(p.Places, pages.HerePlace{Name: p.Place, Query: positionOf(h.Place.Lat, h.Place.Lon, p.Language.ID)})
 	}
@@ -99,6 +102,26 @@ func (a *Pages) fillHere(r *http.Request, p *pages.Here, values url.Values) erro
 	}
 	p.Link = a.BaseURL + "/here?" + string(positionOf(h.Place.Lat, h.Place.Lon, p.Language.ID))
 	return nil
+}
+
+// insideKm is how near a town a position is told as that town, in kilometers.
+const insideKm = 5
+
+// points are the directions from a town, from north on.
+var points = []string{"N", "NE", "E", "SE", "S", "SW", "W", "NW"}
+
+// placed is a place as placeName has it; a position with the nearest town, and how far it is from it.
+func placed(p read.HerePlace, l *words.Language) string {
+	name := placeName(p)
+	near, ok := town.Nearest(p.Lon, p.Lat)
+	if p.Name != "" || !ok {
+		return name
+	}
+	at := placeName(read.HerePlace{Name: near.Name, Region: near.State, Country: gazetteer.CountryName(near.Country, l.ID)})
+	if near.Km >= insideKm {
+		at = l.Say("headline.from."+points[int(math.Round(near.Bearing/45))%len(points)], "km", strconv.Itoa(int(math.Round(near.Km))), "place", at)
+	}
+	return name + l.Say("headline.bracket", "s", at)
 }
 
 // placeName is a place with its state and country, or a position.
