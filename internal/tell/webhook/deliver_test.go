@@ -595,7 +595,7 @@ func TestALineForPeopleSaysWhoWarns(t *testing.T) {
 		settle()
 		for _, format := range []string{"text", "slack"} {
 			posts := b.net.to(format + ".example")
-			if len(posts) != 1 || !strings.Contains(string(posts[0].body), ". Red Cross.") || strings.Contains(string(posts[0].body), "ann.login") {
+			if len(posts) != 1 || !strings.Contains(string(posts[0].body), ". Red Cross https://") || strings.Contains(string(posts[0].body), "ann.login") {
 				t.Errorf("%s: %+v", format, posts)
 			}
 		}
