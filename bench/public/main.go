@@ -39,6 +39,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hazardd/hazardd/bench/internal/measure"
 	"github.com/hazardd/hazardd/internal/test/nginx"
 )
 
@@ -320,13 +321,9 @@ func over(body []byte, asked int64) (n int64) {
 
 // processor returns the processor time that a process has used.
 func processor(pid int) time.Duration {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	used, err := measure.ProcessorTime(pid)
 	if err != nil {
-		return 0
+		log.Print(err)
 	}
-	_, rest, _ := strings.Cut(string(text), ") ")
-	fields := strings.Fields(rest)
-	user, _ := strconv.ParseInt(fields[11], 10, 64)
-	system, _ := strconv.ParseInt(fields[12], 10, 64)
-	return time.Duration(user+system) * 10 * time.Millisecond // ticks of USER_HZ, 100 per second on Linux
+	return used
 }

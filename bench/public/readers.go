@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hazardd/hazardd/bench/internal/measure"
 	"github.com/hazardd/hazardd/internal/test/nginx"
 )
 
@@ -128,7 +129,7 @@ func (c *crowd) run(ctx context.Context, name string) error {
 	if err := json.Unmarshal(answer, &c.event); err != nil {
 		return err
 	}
-	before, memory, began := processor(c.server.pid), anonymous(c.server.pid), time.Now()
+	before, memory, began := processor(c.server.pid), measure.OwnMemory(c.server.pid), time.Now()
 	ctx, cancel := context.WithTimeout(ctx, *arrive+*length)
 	defer cancel()
 	var wg sync.WaitGroup
@@ -141,7 +142,7 @@ func (c *crowd) run(ctx context.Context, name string) error {
 	}
 	wait(ctx, *arrive+opening*time.Millisecond)
 	opened, requests, cost, node, read := time.Since(began), c.requests.Load(), processor(c.server.pid), c.node.Load(), c.read.Load()
-	grown, streams := anonymous(c.server.pid)-memory, c.open.Load()
+	grown, streams := measure.OwnMemory(c.server.pid)-memory, c.open.Load()
 	quiet := *length - opening*time.Millisecond - settle
 	for i := range c.change {
 		wait(ctx, quiet/2)
@@ -159,7 +160,7 @@ func (c *crowd) run(ctx context.Context, name string) error {
 	requests, node, read = c.requests.Load()-requests, c.node.Load()-node, c.read.Load()-read
 	fmt.Printf("  %-8s %9.1f requests a reader and minute, %8.1f kB; %5.1f %% reach the node; %.2f ms of its processor a reader and minute\n", "later", float64(requests)/n/minutes, float64(read)/n/1000/minutes,
 		100*share(node, requests), float64((processor(c.server.pid)-cost).Milliseconds())/n/minutes)
-	fmt.Printf("  streams %8.1f kB a reader; memory of the node %.1f kB a stream (its own, anonymous), %.0f MB before\n", float64(c.bytesStreams.Load())/n/1000, float64(grown)/float64(max(streams, 1))/1000, float64(memory)/1e6)
+	fmt.Printf("  streams %8.1f kB a reader; memory of the node %.1f KiB a stream (its own, anonymous), %.0f MiB before\n", float64(c.bytesStreams.Load())/n/1000, grown/float64(max(streams, 1))*1024, memory)
 	for phase, label := range []string{"opening", "beats", "change"} {
 		t := c.took[phase]
 		slices.Sort(t)
@@ -350,17 +351,4 @@ func (s *server) patch(uuid, text string) error {
 	req.Header.Set("Content-Type", "application/merge-patch+json")
 	_, err = ask(http.DefaultClient, req)
 	return err
-}
-
-// anonymous returns the memory of a process that is its own: anonymous pages, in bytes; 0 if
-// unknown.
-func anonymous(pid int) int64 {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
-	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) == 3 && f[0] == "Anonymous:" {
-			kb, _ := strconv.ParseInt(f[1], 10, 64)
-			return kb * 1024
-		}
-	}
-	return 0
 }

@@ -33,13 +33,19 @@ func ProcessorTime(pid int) (total time.Duration, err error) {
 }
 
 // PeakMemory returns the peak memory of a process, in MiB; NaN if unknown.
-func PeakMemory(pid int) float64 {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+func PeakMemory(pid int) float64 { return memory(pid, "status", "VmHWM:") }
+
+// OwnMemory returns the memory of a process that is its own (anonymous pages), in MiB; NaN if unknown.
+func OwnMemory(pid int) float64 { return memory(pid, "smaps_rollup", "Anonymous:") }
+
+// memory returns a line of a file of /proc, in MiB; NaN if there is none.
+func memory(pid int, file, name string) float64 {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/" + file)
 	if err != nil {
 		return math.NaN()
 	}
 	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) == 3 && f[0] == "VmHWM:" {
+		if f := strings.Fields(line); len(f) == 3 && f[0] == name {
 			kb, err := strconv.ParseFloat(f[1], 64)
 			if err != nil {
 				return math.NaN()
