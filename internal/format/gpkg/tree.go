@@ -7,7 +7,8 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strconv"
+
+	"github.com/go-json-experiment/json"
 )
 
 // The tree of bounding boxes is an R*Tree of SQLite (https://www.sqlite.org/rtree.html), whose nodes
@@ -133,18 +134,10 @@ func (w *Writer) writeTree(ctx context.Context) (err error) {
 			}
 		}
 	}
-	_, err = w.tx.ExecContext(ctx, "INSERT INTO "+quoted(w.tree()+"_rowid")+" SELECT key + 1, value FROM json_each(?) WHERE value > 0", numbers(leaves))
-	return err
-}
-
-// numbers returns a JSON array.
-func numbers(all []int64) string {
-	b := []byte{'['}
-	for i, n := range all {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, n, 10)
+	list, err := json.Marshal(leaves)
+	if err != nil {
+		return err
 	}
-	return string(append(b, ']'))
+	_, err = w.tx.ExecContext(ctx, "INSERT INTO "+quoted(w.tree()+"_rowid")+" SELECT key + 1, value FROM json_each(?) WHERE value > 0", string(list))
+	return err
 }
