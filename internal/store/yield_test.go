@@ -53,8 +53,8 @@ func TestATransactionYieldsToHigherRanks(t *testing.T) {
 	}
 }
 
-// On PostgreSQL a transaction yields to writers of other nodes, and to those who wait until all writers
-// have ended.
+// On PostgreSQL a transaction yields to writers of other nodes, and to who waits until all of them have
+// ended.
 func TestATransactionYieldsToOtherNodes(t *testing.T) {
 	database := postgres.URL(t)
 	a, b := openAt(t, database), openAt(t, database)

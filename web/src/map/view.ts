@@ -136,12 +136,12 @@ export class MapView {
   #gapsShown: readonly Feature[] = [];
   #selected = -1;
   #covered = { left: 0, right: 0, bottom: 0 };
-  /** What the page says of the operator's basemap; undefined: there is none. */
   /** The operator's layers, and the names of those that are shown; when one was last read again, by name, milliseconds. */
   readonly #layers = operatorLayers();
   layers: readonly string[] = this.#layers.length ? chosenLayers() : [];
   readonly #refreshed = new Map<string, number>();
   readonly #refreshing = this.#layers.some((l) => l.refresh) ? setInterval(() => this.#refreshLayers(), 10_000) : undefined;
+  /** What the page says of the operator's basemap; undefined: there is none. */
   readonly #said = document.querySelector<HTMLMetaElement>('meta[name="hazardd-basemap"]')?.content;
   #streets: { readonly streets: Streets; readonly code: typeof import("../streets") } | undefined;
   #finding = false;

@@ -104,7 +104,7 @@ func (a *Pages) fillHere(r *http.Request, p *pages.Here, values url.Values) erro
 	return nil
 }
 
-// insideKm is how near a town a position is told as that town, in kilometers.
+// insideKm is from how many kilometers on a position is told with its distance from the nearest town.
 const insideKm = 5
 
 // points are the directions from a town, from north on.
