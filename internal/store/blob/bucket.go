@@ -23,6 +23,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/clock"
 )
 
 // The limits of a bucket's requests.
@@ -246,21 +247,32 @@ func (b *bucket) Remove(ctx context.Context, n Name) error {
 }
 
 func (b *bucket) Owner(ctx context.Context, claim string) (string, error) {
-	text, err := b.owner(ctx)
-	if !errors.Is(err, hazard.ErrNotFound) {
-		return text, err
-	}
-	requestCtx, cancel := context.WithTimeout(ctx, b.timeout)
-	defer cancel()
 	first := minio.PutObjectOptions{}
 	first.SetMatchETagExcept("*")
 	sum := sha256.Sum256([]byte(claim))
-	err = b.put(requestCtx, b.prefix+OwnerName, strings.NewReader(claim), int64(len(claim)), hex.EncodeToString(sum[:]), first)
-	if err != nil && code(err) != minio.PreconditionFailed { // else somebody was first
-		return "", err
+	untilCtx, cancel := context.WithTimeout(ctx, b.timeout)
+	defer cancel()
+	for {
+		text, err := b.owner(ctx)
+		if !errors.Is(err, hazard.ErrNotFound) {
+			return text, err
+		}
+		switch err := b.put(ctx, b.prefix+OwnerName, strings.NewReader(claim), int64(len(claim)), hex.EncodeToString(sum[:]), first); code(err) {
+		case minio.PreconditionFailed, "ConditionalRequestConflict":
+			// Somebody is first, but what they put may not be there to read yet.
+			if clock.Sleep(untilCtx, ownerAgain) != nil {
+				return "", b.fail(ctx, fmt.Errorf("%s is refused, since it exists, and is not there to read: %w", OwnerName, err))
+			}
+		default:
+			if err != nil {
+				return "", err
+			}
+		}
 	}
-	return b.owner(ctx)
 }
+
+// ownerAgain is how long a claim that was refused waits before it asks who was first.
+const ownerAgain = 20 * time.Millisecond
 
 func (b *bucket) owner(ctx context.Context) (string, error) {
 	requestCtx, cancel := context.WithTimeout(ctx, b.timeout)

@@ -6,10 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -210,6 +214,38 @@ func TestAnswersOfBucketsHaveTheirKind(t *testing.T) {
 	}
 	if blob.Kind(nil) != nil {
 		t.Error("no error is one")
+	}
+}
+
+// Some buckets know that an object exists, and refuse another, before the object can be read; Amazon's refuses both of two that are put at once.
+func TestAClaimThatIsRefusedWaitsForTheFirst(t *testing.T) {
+	b := s3.New(t)
+	for _, code := range []string{"PreconditionFailed", "ConditionalRequestConflict"} {
+		t.Run(code, func(t *testing.T) {
+			var refused atomic.Int32
+			through := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(b.Server); r.Out.Host = r.In.Host }}
+			early := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPut && refused.Add(1) <= 3 {
+					w.WriteHeader(http.StatusPreconditionFailed)
+					fmt.Fprintf(w, "<Error><Code>%s</Code></Error>", code)
+					return
+				}
+				through.ServeHTTP(w, r)
+			}))
+			defer early.Close()
+			k := bucketAt(t, b, early.Listener.Addr().String())
+			if owner, err := k.Owner(t.Context(), "me"); owner != "me" || err != nil {
+				t.Errorf("it is owned by %q, %v", owner, err)
+			}
+			if err := b.Client.RemoveObject(t.Context(), b.Name, s3.Prefix+blob.OwnerName, minio.RemoveObjectOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			refused.Store(math.MinInt32)
+			blob.Patience(k.Place, 300*time.Millisecond)
+			if owner, err := k.Owner(t.Context(), "me"); !errors.Is(err, hazard.ErrUnavailable) || errors.Is(err, hazard.ErrNotFound) {
+				t.Errorf("always refused: %q, %v", owner, err)
+			}
+		})
 	}
 }
 
