@@ -147,6 +147,13 @@ func TestHowBadIsSaidWhereTheEventSaysIt(t *testing.T) {
 		{"Flash Flood Warning - Kendall, TX", "Between 2 and 4 inches\nof rain have fallen.", "en", "Flash flood warning for Kendall", "5 to 10 cm of rain has fallen", hazard.Flood},
 		{"Flash Flood Warning - Kendall, TX", "Up to 2 inches of rain have\nfallen.", "en", "Flash flood warning for Kendall", "up to 5 cm of rain has fallen", hazard.Flood},
 		{"Flood Warning - Clay, IA", "* WHAT...Minor flooding is occurring and moderate flooding is forecast.", "en", "Iowa: moderate flooding.", "moderate flooding", hazard.Flood},
+		{"Flood Warning - Clay, IA", "* WHAT...Minor flooding is occurring and moderate flooding is forecast.\n- At 8:15 AM CST Thursday the stage was 19.6 feet.\n- Forecast...The river is expected to rise above flood\nstage late this evening to a crest of 15.7 feet early tomorrow\nafternoon. It will then fall.\n- Flood stage is 12.0 feet.", "en",
+			"moderate flooding. Highest water expected on Friday, 1.1 m above flood level.", "moderate flooding; highest water expected on Friday, 1.1 m above flood level", hazard.Flood},
+		{"Flood Warning - Clay, IA", "At 8:15 AM CST Wednesday the stage was 19.6 feet. The river will crest at 23.0 feet Wednesday, December 2. Flood stage is 20.0 feet.", "de", "", "Höchststand am Mittwoch, 2. Dezember erwartet, 0,9 m über der Hochwassermarke", hazard.Flood},
+		{"Flood Warning - Clay, IA", "At 8:15 AM CST Tuesday the stage was 19.6 feet. The river is expected to rise to a crest of 23.0 feet early Wednesday morning. Flood stage is 20.0 feet.", "en", "", "flooding is expected", hazard.Flood}, // Wednesday has passed
+		{"Flood Warning - Clay, IA", "The river is expected to rise to a crest of 23.0 feet early Friday morning. Flood stage is 20.0 feet.", "en", "", "flooding is expected", hazard.Flood},                                                    // from which day on is not known
+		{"Flood Warning - Clay, IA", "At 8:15 AM CST Thursday the stage was 19.6 feet. This crest compares to a previous crest of 23.0 feet Friday. Flood stage is 20.0 feet.", "en", "", "flooding is expected", hazard.Flood},                  // another flood
+		{"Flood Warning - Clay, IA", "At 8:15 AM CST Thursday the stage was 19.6 feet. The river is expected to rise to a crest of 19.9 feet tomorrow. Flood stage is 20.0 feet.", "en", "", "flooding is expected", hazard.Flood},               // below its banks
 		{"River Flood Warning (level 3) - Kuji River, Japan", "", "en", "River flood warning (level 3)", "alert level 3 of 5", hazard.Flood},
 		{"River Flood - Kuji River, Japan", "【警戒レベル４相当情報［洪水］】", "en", "", "alert level 4 of 5", hazard.Flood},
 		{"Severe flood warning - River Yarty, Devon, England", "", "en", "", "danger to life", hazard.Flood},
@@ -161,7 +168,7 @@ func TestHowBadIsSaidWhereTheEventSaysIt(t *testing.T) {
 				l = known
 			}
 		}
-		h := hazard.Hazard{Name: tt.name, Description: tt.text, Type: tt.typ, Severity: hazard.Warning, Status: hazard.Active, Source: "nws", Latitude: 43.1, Longitude: -95.1, Start: at, End: at.Add(time.Hour)}
+		h := hazard.Hazard{Name: tt.name, Description: tt.text, Type: tt.typ, Severity: hazard.Warning, Status: hazard.Active, Source: "nws", Latitude: 43.1, Longitude: -95.1, Start: at, End: at.Add(time.Hour), Updated: at}
 		got := Make(&h, AroundOf(&h), Reader{l, at})
 		if !strings.Contains(got.Headline, tt.headline) || got.HowBad != tt.howBad {
 			t.Errorf("%s: %s (%s), want %q (%s)", tt.name, got.Headline, got.HowBad, tt.headline, tt.howBad)

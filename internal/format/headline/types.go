@@ -658,7 +658,7 @@ func (m *maker) flood() (p parts) {
 		if p.bad = m.firstFact(); p.bad != "" {
 			return p
 		}
-		if m.howMuch(&p, "flood"); p.howBad == "" { // else the level says it
+		if m.howMuch(&p, "flood", ""); p.howBad == "" { // else the level says it
 			p.second = []string{m.say("howBadUnknown")}
 		}
 		return p

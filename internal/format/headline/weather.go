@@ -5,6 +5,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -246,14 +247,15 @@ func (m *maker) warning() (p parts) {
 		}
 		people = ""
 	}
-	p.second = append(p.second, people)
+	crest := m.crest(thing)
+	p.second = append(p.second, crest, people)
 	if m.h.Somewhere() {
 		p.place = trimmed(p.where)
 	}
-	if p.bad == "" && p.second[0] == "" && len(m.h.Texts) == 0 && m.h.Source == "" {
+	if p.bad == "" && crest == "" && people == "" && len(m.h.Texts) == 0 && m.h.Source == "" {
 		m.editorsOwn(&p)
 	}
-	m.howMuch(&p, thing)
+	m.howMuch(&p, thing, crest)
 	if full != what && p.howBad == "" {
 		p.howBad = lower(what, m.l)
 	}
@@ -275,9 +277,9 @@ func (m *maker) avalancheDanger() (level, word string) {
 	return found[1], m.say("avalanche." + key)
 }
 
-// howMuch adds to how bad it is what the level of an avalanche or of a flood says, and the rain that
-// has fallen. What a level means stands there only if nothing else is known.
-func (m *maker) howMuch(p *parts, thing string) {
+// howMuch adds to how bad it is what the level of an avalanche or of a flood says, the rain that has
+// fallen, and the crest. What a level means stands there only if nothing else is known.
+func (m *maker) howMuch(p *parts, thing, crest string) {
 	if level, word := m.avalancheDanger(); level != "" {
 		p.howBad = m.say("avalancheLevel", "n", level, "word", word)
 		return
@@ -285,7 +287,10 @@ func (m *maker) howMuch(p *parts, thing string) {
 	if m.h.Type != hazard.Flood || thing != "flood" && thing != "flashflood" {
 		return
 	}
-	p.howBad = m.flooded(cmp.Or(p.howBad, trimmed(p.bad)))
+	if p.howBad = m.flooded(cmp.Or(p.howBad, trimmed(p.bad))); p.howBad != "" && crest != "" {
+		p.howBad += m.say("semicolon")
+	}
+	p.howBad += crest
 	event := strings.ToLower(m.event)
 	switch word := m.levelWord(); {
 	case p.howBad != "":
@@ -319,6 +324,52 @@ var (
 	// flooding matches the size of a flood in a bulletin of a river.
 	flooding = regexp.MustCompile(`(?i)\b(minor|moderate|major|record) flooding (?:is|was) (?:forecast|expected|occurring)`)
 )
+
+var (
+	// crests matches the highest water that a bulletin of a river expects, in feet of its gauge, and when.
+	crests = regexp.MustCompile(`(?i)\b(?:will|expected to|forecast to|should)\b[^.]{0,120}?\bcrest (?:of|at|near|to) (?:near )?(\d+(?:\.\d+)?) (?:feet|ft)\b,? ?` +
+		`(?:by |on |around )?(?:early |late |mid |noon )?(this|today|tonight|tomorrow|(?:sun|mon|tues|wednes|thurs|fri|satur)day)\b(?:, [a-z]+ (\d{1,2})\b)?`)
+	// stage matches the level at which a river begins to flood, read matches the day when its gauge was read.
+	stage = regexp.MustCompile(`(?i)\bflood stage is (\d+(?:\.\d+)?) (?:feet|ft)\b`)
+	read  = regexp.MustCompile(`(?i)\bat \d{1,2}:?\d\d [ap]m [a-z]{3,4} ((?:sun|mon|tues|wednes|thurs|fri|satur)day)\b`)
+)
+
+// crest says when a river is expected to be highest, and how far above its banks; "" if its bulletin
+// does not tell both, or the day has passed. Days without a date are those after the gauge was read.
+func (m *maker) crest(thing string) string {
+	if thing != "flood" || m.h.Source == "" {
+		return ""
+	}
+	text := oneLine(m.text)
+	high, banks, seen := crests.FindStringSubmatch(text), stage.FindStringSubmatch(text), read.FindStringSubmatch(text)
+	if high == nil || banks == nil || seen == nil {
+		return ""
+	}
+	above := (atof(high[1]) - atof(banks[1])) * 0.3048
+	day := m.local(m.h.Updated)
+	for range 7 {
+		if strings.EqualFold(day.Weekday().String(), seen[1]) {
+			break
+		}
+		day = day.AddDate(0, 0, -1)
+	}
+	switch when := strings.ToLower(high[2]); when {
+	case "this", "today", "tonight":
+	case "tomorrow":
+		day = day.AddDate(0, 0, 1)
+	default:
+		for range 31 {
+			day = day.AddDate(0, 0, 1)
+			if strings.EqualFold(day.Weekday().String(), when) && (high[3] == "" || high[3] == strconv.Itoa(day.Day())) {
+				break
+			}
+		}
+	}
+	if above < 0.1 || day.Format(time.DateOnly) < m.local(m.at).Format(time.DateOnly) {
+		return ""
+	}
+	return m.say("crest", "day", m.day(hazard.At(day)), "n", m.number(math.Round(above*10)/10, 1))
+}
 
 // rainFallen says how much rain has fallen, "" if the text does not tell.
 func (m *maker) rainFallen() string {
