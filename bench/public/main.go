@@ -52,6 +52,7 @@ var (
 	recipes = flag.String("recipe", "", "replay what browsers asked for: a file of bench/web/readers.mjs")
 	arrive  = flag.Duration("arrive", time.Minute, "with -recipe: within what time all readers come")
 	alone   = flag.Bool("alone", false, "with -recipe: without a cache only")
+	cached  = flag.Bool("cached", false, "with -recipe: behind a cache only")
 	streams = flag.Int("streams", 0, "with -recipe: event streams that the server gives to the public; 0 is as many as its file descriptors allow")
 )
 

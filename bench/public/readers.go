@@ -93,7 +93,7 @@ func (s *server) readersRun(b *bench) error {
 		name, base string
 		hc         *http.Client
 	}{{"alone", s.url, plain}, {"behind nginx", front.URL, secure}} {
-		if *alone && run.hc == secure {
+		if *alone && run.hc == secure || *cached && run.hc == plain {
 			continue
 		}
 		c := &crowd{server: s, hc: run.hc, base: run.base, recipes: all, failed: map[string]int{}, change: [2]chan struct{}{make(chan struct{}), make(chan struct{})}}
