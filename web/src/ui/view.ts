@@ -1,6 +1,7 @@
 // Puts the map into the page: what it shows is what the page shows, and what happens on it happens on the page.
 import { effect } from "@preact/signals";
 import { trust } from "../freshness";
+import { windowOf } from "../map/start";
 import { MapView } from "../map/view";
 import type { Hazard } from "../model";
 import type { View } from "../url";
@@ -12,6 +13,17 @@ export { warm } from "../map/view";
 /** From this zoom on the map shows exactly what reaches into the window; for so many hazards at most. */
 const NEAR = 9;
 const EXACT = 200;
+
+/** The worst whose places say where the map begins: as many as are known before the list. */
+const FIRST = 30;
+
+/** Where a large map begins that nobody has asked for a place: where the worst is. Undefined: the world. */
+function start({ store, summaries, narrow }: Page, { clientWidth: width, clientHeight: height }: HTMLElement): View | undefined {
+  if (narrow.peek()) return undefined;
+  const early = store.past.peek() || store.loaded.peek() ? undefined : summaries.first.peek()?.filter((s) => s.category !== "EXERCISE");
+  const places = early?.map((s) => [s.lon, s.lat]) ?? store.sorted.peek().slice(0, FIRST).map((h) => [h.longitude, h.latitude]);
+  return windowOf(places, { width, height });
+}
 
 /** `settle` is called when all of the map is drawn. What takes the map off is returned. */
 export function putMap(page: Page, place: HTMLElement, view: View | undefined, settle: () => void): (() => void)[] {
@@ -52,7 +64,7 @@ export function putMap(page: Page, place: HTMLElement, view: View | undefined, s
       },
       lacking: (are) => (page.lacking.value = are),
     },
-    { api: store.api, theme: page.theme.value, view, filter: store.filter.peek(), at: store.past.peek()?.at, reducedMotion: () => page.reducedMotion.value },
+    { api: store.api, theme: page.theme.value, view: view ?? start(page, place), filter: store.filter.peek(), at: store.past.peek()?.at, reducedMotion: () => page.reducedMotion.value },
   );
   page.map.value = map;
   page.layers.value = map.layers;
