@@ -129,7 +129,7 @@ func newPackageTable(ctx context.Context, file, title, base string, changed haza
 }
 
 func (t packageTable) add(wkb []byte, box geo.Box, values []any) error {
-	return t.out.Add(t.ctx, wkb, gpkg.Box(box), values)
+	return t.out.Add(wkb, gpkg.Box(box), values)
 }
 func (t packageTable) close() error   { return t.out.Close(t.ctx) }
 func (t packageTable) discard() error { return t.out.Discard() }

@@ -6,12 +6,15 @@
 package gpkg
 
 import (
+	"bufio"
 	"context"
 	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"os"
 	"strings"
 	"time"
 
@@ -75,12 +78,13 @@ INSERT INTO gpkg_spatial_ref_sys VALUES ('Undefined Cartesian SRS', -1, 'NONE', 
 
 // Writer writes a GeoPackage.
 type Writer struct {
-	db       *sql.DB
-	tx       *sql.Tx
-	insert   *sql.Stmt
-	layer    Layer
-	features int64
-	boxes    []cell // of the features with a geometry
+	db    *sql.DB
+	layer Layer
+	file  *os.File
+	out   *bufio.Writer
+	root  int64 // page of the table of features
+	table *tableWriter
+	boxes []cell // of the features with a geometry
 }
 
 // Create starts a GeoPackage in a file, which must be empty or not exist.
@@ -92,28 +96,34 @@ func Create(ctx context.Context, file string, layer Layer) (w *Writer, err error
 	w = &Writer{db: db, layer: layer}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, db.Close())
+			err = errors.Join(err, w.Discard())
 		}
 	}()
 	db.SetMaxOpenConns(1)
-	if _, err = db.ExecContext(ctx, schema); err != nil {
-		return nil, err
-	}
-	if w.tx, err = db.BeginTx(ctx, nil); err != nil {
-		return nil, err
-	}
-	columns, marks := []string{"fid INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL", "geom GEOMETRY"}, "NULL, ?"
+	columns := []string{"fid INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL", "geom GEOMETRY"}
 	for _, c := range layer.Columns {
-		columns, marks = append(columns, quoted(c.Name)+" "+string(c.Type)), marks+", ?"
+		columns = append(columns, quoted(c.Name)+" "+string(c.Type))
 	}
-	if _, err = w.tx.ExecContext(ctx, "CREATE TABLE "+quoted(layer.Name)+" ("+strings.Join(columns, ", ")+")"); err != nil {
-		return nil, err
+	for _, statement := range []string{schema, "CREATE TABLE " + quoted(layer.Name) + " (" + strings.Join(columns, ", ") + ")",
+		"CREATE VIRTUAL TABLE " + quoted(w.tree()) + " USING rtree(id, minx, maxx, miny, maxy)"} {
+		if _, err = db.ExecContext(ctx, statement); err != nil {
+			return w, err
+		}
 	}
-	if w.insert, err = w.tx.PrepareContext(ctx, "INSERT INTO "+quoted(layer.Name)+" VALUES ("+marks+")"); err != nil {
-		return nil, err
+	var pages uint32
+	if err = db.QueryRowContext(ctx, "SELECT rootpage, page_count FROM sqlite_schema, pragma_page_count WHERE name = ?", layer.Name).Scan(&w.root, &pages); err != nil {
+		return w, err
 	}
-	_, err = w.tx.ExecContext(ctx, "CREATE VIRTUAL TABLE "+quoted(w.tree())+" USING rtree(id, minx, maxx, miny, maxy)")
-	return w, err
+	// SQLite holds no lock of the file now, and looks for changes when it takes one again.
+	if w.file, err = os.OpenFile(file, os.O_RDWR, 0); err != nil {
+		return w, err
+	}
+	if _, err = w.file.Seek(int64(pages)*pageBytes, io.SeekStart); err != nil {
+		return w, err
+	}
+	w.out = bufio.NewWriterSize(w.file, 16*pageBytes)
+	w.table = newTableWriter(w.out, pages+1)
+	return w, nil
 }
 
 // tree returns the name of the table with the bounding boxes of features (annex F.3, the extension
@@ -144,20 +154,19 @@ func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""
 
 // Add adds a feature. wkb is its geometry as well-known binary; nil if it has none. box is its
 // bounds. values has a string, int64, float64 or nil for each column.
-func (w *Writer) Add(ctx context.Context, wkb []byte, box Box, values []any) error {
+func (w *Writer) Add(wkb []byte, box Box, values []any) error {
 	if len(values) != len(w.layer.Columns) {
 		return fmt.Errorf("%d values for %d columns", len(values), len(w.layer.Columns))
 	}
-	var blob any
+	var blob []byte
 	if wkb != nil {
 		blob = geometry(wkb, box)
 	}
-	if _, err := w.insert.ExecContext(ctx, append([]any{blob}, values...)...); err != nil {
+	if err := w.table.add(blob, values); err != nil {
 		return err
 	}
-	w.features++ // its number: the table was empty
 	if wkb != nil {
-		w.boxes = append(w.boxes, cell{w.features, box})
+		w.boxes = append(w.boxes, cell{w.table.last, box})
 	}
 	return nil
 }
@@ -174,21 +183,55 @@ func geometry(wkb []byte, box Box) []byte {
 	return append(b, wkb...)
 }
 
+// endTable writes what is left of the table of features, its root, and of how many pages the file is.
+func (w *Writer) endTable() error {
+	root, err := w.table.end()
+	if err != nil {
+		return err
+	}
+	if err := w.out.Flush(); err != nil {
+		return err
+	}
+	if _, err := w.file.WriteAt(root, (w.root-1)*pageBytes); err != nil {
+		return err
+	}
+	// After the counter of changes, which SQLite compares before it trusts the pages that it knows. It
+	// trusts the number of pages only if that counter is also the one for which the number holds.
+	const counter, holds = 24, 92
+	var head [8]byte
+	if _, err := w.file.ReadAt(head[:4], counter); err != nil {
+		return err
+	}
+	changed := binary.BigEndian.Uint32(head[:]) + 1
+	binary.BigEndian.PutUint32(head[:], changed)
+	binary.BigEndian.PutUint32(head[4:], w.table.next-1)
+	if _, err := w.file.WriteAt(head[:], counter); err != nil {
+		return err
+	}
+	_, err = w.file.WriteAt(head[:4], holds)
+	return err
+}
+
 // Close completes the GeoPackage. The file is complete if there is no error.
 func (w *Writer) Close(ctx context.Context) error {
-	err := w.insert.Close()
+	if err := w.endTable(); err != nil {
+		return errors.Join(err, w.Discard())
+	}
+	tx, err := w.db.BeginTx(ctx, nil)
+	if err != nil {
+		return errors.Join(err, w.Discard())
+	}
 	var corners [4]any
 	if len(w.boxes) > 0 {
 		extent := around(w.boxes)
 		corners = [4]any{extent.West, extent.South, extent.East, extent.North}
 	}
-	if err == nil {
-		err = w.writeTree(ctx)
-	}
+	err = w.writeTree(ctx, tx)
 	for _, statement := range []struct {
 		text string
 		args []any
 	}{
+		{`INSERT INTO sqlite_sequence SELECT ?, ? WHERE ? > 0`, []any{w.layer.Name, w.table.last, w.table.last}},
 		{`INSERT INTO gpkg_spatial_ref_sys VALUES ('WGS 84 geodetic', ?, 'EPSG', ?, ?, 'longitude/latitude coordinates in decimal degrees on the WGS 84 spheroid')`, []any{wgs84, wgs84, wgs84WKT}},
 		{`INSERT INTO gpkg_contents VALUES (?, 'features', ?, ?, ?, ?, ?, ?, ?, ?)`, append(append([]any{w.layer.Name, w.layer.Title, w.layer.Description, w.layer.Changed.UTC().Format("2006-01-02T15:04:05.000Z")}, corners[:]...), wgs84)},
 		{`INSERT INTO gpkg_geometry_columns VALUES (?, 'geom', 'GEOMETRY', ?, 0, 0)`, []any{w.layer.Name, wgs84}},
@@ -196,14 +239,20 @@ func (w *Writer) Close(ctx context.Context) error {
 		{w.triggers(), nil},
 	} {
 		if err == nil {
-			_, err = w.tx.ExecContext(ctx, statement.text, statement.args...)
+			_, err = tx.ExecContext(ctx, statement.text, statement.args...)
 		}
 	}
 	if err != nil {
-		return errors.Join(err, w.tx.Rollback(), w.db.Close())
+		return errors.Join(err, tx.Rollback(), w.Discard())
 	}
-	return errors.Join(w.tx.Commit(), w.db.Close())
+	return errors.Join(tx.Commit(), w.Discard())
 }
 
 // Discard abandons the file. The caller must then remove it.
-func (w *Writer) Discard() error { return errors.Join(w.tx.Rollback(), w.db.Close()) }
+func (w *Writer) Discard() error {
+	err := w.db.Close()
+	if w.file != nil {
+		err = errors.Join(err, w.file.Close())
+	}
+	return err
+}

@@ -3,6 +3,7 @@ package gpkg
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -103,19 +104,19 @@ func below(v float64) float32 {
 func above(v float64) float32 { return -below(-v) }
 
 // writeTree writes the nodes of the tree, and in which of them each feature is.
-func (w *Writer) writeTree(ctx context.Context) (err error) {
+func (w *Writer) writeTree(ctx context.Context, tx *sql.Tx) (err error) {
 	levels := pack(w.boxes)
-	insert, err := w.tx.PrepareContext(ctx, "INSERT OR REPLACE INTO "+quoted(w.tree()+"_node")+" VALUES (?, ?)")
+	insert, err := tx.PrepareContext(ctx, "INSERT OR REPLACE INTO "+quoted(w.tree()+"_node")+" VALUES (?, ?)")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, insert.Close()) }()
-	parent, err := w.tx.PrepareContext(ctx, "INSERT INTO "+quoted(w.tree()+"_parent")+" VALUES (?, ?)")
+	parent, err := tx.PrepareContext(ctx, "INSERT INTO "+quoted(w.tree()+"_parent")+" VALUES (?, ?)")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, parent.Close()) }()
-	leaves := make([]int64, w.features) // of each feature; 0 if it has no geometry
+	leaves := make([]int64, w.table.last) // of each feature; 0 if it has no geometry
 	for height, level := range levels {
 		depth := 0
 		if height == len(levels)-1 {
@@ -138,6 +139,6 @@ func (w *Writer) writeTree(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = w.tx.ExecContext(ctx, "INSERT INTO "+quoted(w.tree()+"_rowid")+" SELECT key + 1, value FROM json_each(?) WHERE value > 0", string(list))
+	_, err = tx.ExecContext(ctx, "INSERT INTO "+quoted(w.tree()+"_rowid")+" SELECT key + 1, value FROM json_each(?) WHERE value > 0", string(list))
 	return err
 }
