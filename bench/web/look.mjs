@@ -1,5 +1,5 @@
 // Takes the pictures by which people judge the screens: each size, light and dark; as the color deficiencies see the two sizes that most people use,
-// and as a grey printer prints it. It judges nothing: look at them, and ask of each what is worst, where, and what to do. Usage:
+// and as a grey printer prints it on A4. It judges nothing: look at them, and ask of each what is worst, where, and what to do. Usage:
 //
 //	node bench/web/look.mjs ADDRESS FOLDER NAME [--only=360x740-light,…] [--at=LATITUDE,LONGITUDE] [--block=PATTERN] [--wait=MILLISECONDS]
 //
@@ -19,6 +19,8 @@ const looks = [
   ),
   { size: "1440x900", theme: "light", seen: "achromatopsia", print: true, as: "print" },
 ];
+/** A4 without its margins, CSS pixels. */
+const PAPER = { width: 703, height: 1032 };
 const only = option("only")?.split(",");
 const [latitude, longitude] = option("at")?.split(",").map(Number) ?? [];
 mkdirSync(folder, { recursive: true });
@@ -56,7 +58,10 @@ for (const size of sizes) {
     const cdp = await context.newCDPSession(page);
     for (const look of wanted) {
       await cdp.send("Emulation.setEmulatedVisionDeficiency", { type: look.seen ?? "none" });
-      if (look.print) await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+      if (look.print) {
+        await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+        await page.setViewportSize(PAPER);
+      }
       await page.emulateMedia({ media: look.print ? "print" : "screen" });
       await page.screenshot({ path: `${folder}/${name}-${size}-${look.as}.png`, fullPage: look.print === true });
     }

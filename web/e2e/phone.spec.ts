@@ -93,10 +93,9 @@ test("it prints as a map with its legend, its list and its time", { tag: "@slow"
   for (let n = 0; n < 65; n++) await server.hazard(`Tremor ${n}`, { severity_ID: "INFORMATION", latitude: 53.2 + n / 200 });
   await open(page, "#map=7/53.5/10");
   await expect(row(page, h)).toBeVisible();
-  await page.locator("#map canvas").waitFor();
-  await page.waitForTimeout(1_500);
+  await expect(page.locator(".map-coming")).toHaveCount(0);
+  await page.evaluate(() => window.dispatchEvent(new Event("beforeprint"))); // as browsers do, before the page has the shape of paper
   await page.emulateMedia({ media: "print" });
-  await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
   const head = page.locator(".print-head");
   await expect(head.getByRole("heading", { name: /^Hazards as of \d/ })).toBeVisible();
   await expect(head.getByRole("list", { name: /Severity/ })).toContainText("Warning");
@@ -111,6 +110,8 @@ test("it prints as a map with its legend, its list and its time", { tag: "@slow"
       return new Set(c.getImageData(0, 0, 64, 40).data).size;
     });
   await expect.poll(drawn, "colors of the map").toBeGreaterThan(10);
+  await expect(head.locator(".print-map .rank")).toHaveText(["1"]);
+  expect(await head.locator("img").evaluate((e) => (e as HTMLImageElement).naturalWidth)).toBe(900);
   await expect(page.locator("#list .row")).toHaveCount(66);
   for (const screen of [".header", ".filters", ".map-controls", ".stage"]) await expect(page.locator(screen).first()).toBeHidden();
   await page.emulateMedia({ media: "screen" });

@@ -87,7 +87,7 @@ test("the areas of all hazards in view are in the surface, and are found by a cl
     );
   }
   const asked: string[] = [];
-  page.on("request", (r) => /areas|alert-geography/.test(r.url()) && asked.push(r.url()));
+  page.on("request", (r) => /\/areas|alert-geography/.test(r.url()) && asked.push(r.url())); // tiles have layers=areas
   await open(page, "#map=8/53.55/10");
   await expect(page.getByText("161 hazards")).toBeVisible();
   await toMap(page);

@@ -14,6 +14,11 @@ test("callouts stand in the map, beside their points, and cover neither each oth
   });
 });
 
+test("neighbors have a callout each", () => {
+  const points = [{ x: 733, y: 734 }, { x: 719, y: 749 }, { x: 750, y: 754 }];
+  expect(layOut(points, { width: 240, height: 76 }, { width: 1003, height: 900 }).every(Boolean)).toBe(true);
+});
+
 test("a callout keeps its side while there is room, and is left out where there is none", () => {
   const [first] = layOut([{ x: 500, y: 350 }], size, map);
   expect(layOut([{ x: 600, y: 300 }], size, map, [first!.side])[0]!.side).toBe(first!.side);

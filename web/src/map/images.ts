@@ -16,7 +16,11 @@ export interface Picture {
   readonly pixelRatio: number;
 }
 
-const density = () => Math.min(Math.max(window.devicePixelRatio || 1, 1), 3);
+/** How much larger than usual the page is on a screen of many pixels, which nobody sits near (style.css). */
+export const large = (): number => Number(getComputedStyle(document.documentElement).getPropertyValue("--large")) || 1;
+/** Pixels of the screen in a pixel of the map. */
+export const pixels = (): number => (window.devicePixelRatio || 1) * large();
+const density = () => Math.min(Math.max(pixels(), 1), 3);
 
 // One canvas for all: to make one, or to give it another size, costs more than to draw on it.
 const LARGEST = 96; // of all pictures, in CSS pixels

@@ -15,7 +15,7 @@ import { chosenLayers, idOf, operatorLayers, putLayers } from "../layers";
 import type { Streets } from "../streets";
 import type { Area } from "./areas";
 import { place, type Placed, type Spot } from "./crowd";
-import { Images, SYMBOL } from "./images";
+import { Images, large, pixels, SYMBOL } from "./images";
 import { workerAddress } from "./library";
 import { DEEPEST, FOUND, Surface, UNCHECKED } from "./surface";
 import "./swatches.css";
@@ -175,6 +175,7 @@ export class MapView {
       rollEnabled: false,
       touchPitch: false,
       fadeDuration: 0,
+      ...(large() > 1 ? { pixelRatio: pixels() } : {}), // which the style sheet makes larger
       validateStyle: false, // tests do
       locale: { "Map.Title": text.map.label },
     }));
@@ -361,10 +362,21 @@ export class MapView {
     if (this.#ready) this.#put("me", this.#me);
   }
 
-  /** The map as it is now, as the address of a picture. */
-  picture(): string {
+  /** All that the map shows now, in a frame of that size: the address of the picture, and where hazards are in it, as parts of its width and height. */
+  picture({ width, height }: { readonly width: number; readonly height: number }, hazards: readonly Hazard[]): { readonly url: string; readonly places: readonly Place[] } {
+    const { style } = this.map.getContainer();
+    const [bounds, center, zoom] = [this.map.getBounds(), this.map.getCenter(), this.map.getZoom()];
+    style.width = `${width}px`;
+    style.height = `${height}px`;
+    this.map.resize();
+    this.map.fitBounds(bounds, { animate: false });
     this.map.redraw(); // what was drawn is gone once it is on the screen
-    return this.map.getCanvas().toDataURL("image/png");
+    const url = this.map.getCanvas().toDataURL("image/png");
+    const places = hazards.map((h) => this.at(h)).map(({ x, y }) => ({ x: x / width, y: y / height }));
+    style.width = style.height = "";
+    this.map.resize();
+    this.map.jumpTo({ center, zoom });
+    return { url, places };
   }
 
   /** What somebody is drawing: any GeoJSON, shown above all areas. */

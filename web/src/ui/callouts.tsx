@@ -12,16 +12,41 @@ interface Box {
 }
 
 /** The size of a callout, its distance from the point, and what stays free at the map's edges; CSS pixels. */
-const SIZES = { wide: { width: 236, height: 58 }, narrow: { width: 152, height: 46 } };
+const SIZES = { wide: { width: 240, height: 76 }, narrow: { width: 152, height: 46 } };
 const GAP = 30;
 const EDGES = { left: 6, top: 14, right: 60, bottom: 40 };
-/** Points that are nearer to each other, in CSS pixels, are one place. */
+/** Letters of a place that a callout has room for: of its second line, or alone. */
+const LETTERS = { wide: 52, narrow: 22 };
+/** What has no room for a callout is numbered at that of one of its type that is so near, in CSS pixels. */
 const NEAR = 40;
 /** On a phone there is room for fewer. */
 const NARROW_RANKS = 2;
 
 /** Where a callout may stand beside its point, as parts of its size and the gap; the first that is free is taken. */
-const SIDES: readonly (readonly [x: number, y: number])[] = [[1, 0], [-1, 0], [1, -1], [-1, -1], [1, 1], [-1, 1], [0, -1], [0, 1], [1, -2], [-1, -2], [1, 2], [-1, 2]];
+const SIDES: readonly (readonly [x: number, y: number])[] = [
+  [1, 0],
+  [-1, 0],
+  [1, -1],
+  [-1, -1],
+  [1, 1],
+  [-1, 1],
+  [0, -1],
+  [0, 1],
+  [1, -2],
+  [-1, -2],
+  [1, 2],
+  [-1, 2],
+  [0, -2],
+  [0, 2],
+  [2, 0],
+  [-2, 0],
+  [2, -1],
+  [-2, -1],
+  [2, 1],
+  [-2, 1],
+  [-1, -3],
+  [1, -3],
+];
 
 /** Places callouts at points, the first first: none covers another, nor another's point. Undefined: there is no room. `kept` are sides that were chosen before. */
 export function layOut(
@@ -86,16 +111,13 @@ export function Callouts() {
   for (const { h, rank } of ranked) {
     const p = map.at(h);
     if (p.x <= 0 || p.y <= 0 || p.x >= clientWidth || p.y >= clientHeight) continue;
-    // Neighbors share a callout.
-    const near = inside.find((other) => other.h.type_ID === h.type_ID && Math.hypot(other.p.x - p.x, other.p.y - p.y) < NEAR);
-    if (near) near.ranks.push(rank);
-    else inside.push({ h, ranks: [rank], p });
+    inside.push({ h, ranks: [rank], p });
   }
-  // As the list is larger there (style.css).
-  const large = innerWidth >= 3400 ? 1.9 : innerWidth >= 2560 ? 1.4 : 1;
-  const own = narrow ? SIZES.narrow : SIZES.wide;
-  const size = { width: own.width * large, height: own.height * large };
+  const size = narrow ? SIZES.narrow : SIZES.wide;
   const places = layOut(inside.map(({ p }) => p), size, { width: clientWidth, height: clientHeight }, inside.map(({ h }) => sides.current.get(h.hazard_ID)));
+  inside.forEach(({ h, ranks, p }, n) => {
+    if (!places[n]) inside.find((o, i) => places[i] && o.h.type_ID === h.type_ID && Math.hypot(o.p.x - p.x, o.p.y - p.y) < NEAR)?.ranks.push(...ranks);
+  });
   return (
     <div class="callouts" aria-hidden="true">
       <svg width={clientWidth} height={clientHeight}>
@@ -113,7 +135,7 @@ export function Callouts() {
             key={h.hazard_ID}
             h={h}
             ranks={ranks}
-            style={{ width: `${own.width}px`, height: `${own.height}px`, transform: `translate(${at.x}px, ${at.y}px) scale(${large})`, transformOrigin: "0 0" }}
+            style={{ width: `${size.width}px`, height: `${size.height}px`, transform: `translate(${at.x}px, ${at.y}px)` }}
           />
         );
       })}
@@ -124,16 +146,20 @@ export function Callouts() {
 function Callout({ h, ranks, style }: { h: Hazard; ranks: readonly number[]; style: Record<string, string> }) {
   const page = usePage();
   const said = page.said.of(h);
+  const narrow = page.narrow.value;
+  const where = inShort(said?.where ?? "", narrow ? LETTERS.narrow : LETTERS.wide);
   return (
-    <div class="callout" style={style} dir="auto">
-      <span class="ranks">
-        {ranks.map((rank) => <span key={rank} class="rank">{number(rank)}</span>)}
-      </span>
-      {!page.narrow.value && <Symbol h={h} size={34} />}
-      <span>
-        <strong>{(page.narrow.value && inShort(said?.where ?? "", 22)) || (said?.what ?? h.hazard_Name)}</strong>
-        {said?.where && !page.narrow.value && <small>{inShort(said.where, 30)}</small>}
-      </span>
+    <div class="callout" style={style}>
+      <div dir="auto">
+        <span class="ranks">
+          {ranks.map((rank) => <span key={rank} class="rank">{number(rank)}</span>)}
+        </span>
+        {!narrow && <Symbol h={h} size={34} />}
+        <span>
+          <strong>{(narrow && where) || (said?.what ?? h.hazard_Name)}</strong>
+          {where && !narrow && <small>{where}</small>}
+        </span>
+      </div>
     </div>
   );
 }

@@ -6,16 +6,14 @@ import { ABOVE, addressOf, canShow, NARROW, saves, sizeFor } from "../begin";
 import { New } from "../edit/parts";
 import { library } from "../map/library";
 import { lastView, type View } from "../url";
-import { severities } from "../model";
 import { names, text, wordsOf } from "../words";
-import { local, utc } from "../time";
 import { usePage, type Page, type ThemeChoice } from "./context";
 import { Filters } from "./filters";
 import { forEditors, forSearchers, forSubscribers, later } from "./later";
 import { LanguageChoice, ZoneChoice } from "./language";
 import { List } from "./list";
 import { Notices, Spoken, Tip } from "./overlays";
-import { Badge, Icon, IconButton, Menu } from "./parts";
+import { Icon, IconButton, Menu } from "./parts";
 import { Banners, Status } from "./status";
 
 const Account = later(async () => (await import("./account")).Account);
@@ -35,6 +33,7 @@ const Tell = forSubscribers(async () => (await import("../tell/tell")).Tell);
 const pictured = async () => (await import("./picture")).MapPicture;
 const MapPicture = later(pictured);
 if (matchMedia(NARROW).matches) void pictured().catch(() => {}); // it comes with the words
+const PrintHead = later(async () => (await import("./print")).PrintHead);
 const TimeBar = later(async () => (await import("./timebar")).TimeBar);
 
 export function Shell({ logout }: { logout: () => void }) {
@@ -275,41 +274,6 @@ function WhereIAm() {
       { maximumAge: 60_000, timeout: 20_000 },
     );
   return <IconButton icon="me" label={text.map.me} title={text.map.meLong} pressed={store.me.value !== undefined} onClick={() => (store.me.value ? (store.me.value = undefined) : find())} />;
-}
-
-/** On paper: the subject of the list, the map as of the start of printing, and the levels. */
-function PrintHead() {
-  const page = usePage();
-  const { store } = page;
-  const [map, setMap] = useState("");
-  useEffect(() => {
-    const before = () => {
-      page.printing.value = true;
-      setMap(page.map.peek()?.picture() ?? document.querySelector<HTMLImageElement>(".map-picture img")?.src ?? "");
-    };
-    const after = () => (page.printing.value = false);
-    window.addEventListener("beforeprint", before);
-    window.addEventListener("afterprint", after);
-    return () => {
-      window.removeEventListener("beforeprint", before);
-      window.removeEventListener("afterprint", after);
-    };
-  }, []);
-  if (!page.printing.value) return null;
-  const at = store.past.value?.at ?? (store.connection.value.state === "lost" ? store.connection.value.heard : undefined) ?? store.now.peek() + store.api.skew;
-  return (
-    <div class="print-head">
-      <h2>{text.print.title({ at: `${local(at)} ${utc(at)}` })}</h2>
-      {map && <img src={map} alt={text.print.map} />}
-      <ul aria-label={text.legend.severity}>
-        {[...severities].reverse().map((s) => (
-          <li key={s.id}>
-            <Badge id={s.id} /> <span class={`swatch area-${s.id}`} aria-hidden="true" />
-          </li>
-        ))}
-      </ul>
-    </div>
-  );
 }
 
 /**

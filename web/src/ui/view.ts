@@ -17,12 +17,15 @@ const EXACT = 200;
 /** The worst whose places say where the map begins: as many as are known before the list. */
 const FIRST = 30;
 
+/** What stays free beside them for what the map says of them, CSS pixels. */
+const SIDES = 90;
+
 /** Where a large map begins that nobody has asked for a place: where the worst is. Undefined: the world. */
 function start({ store, summaries, narrow }: Page, { clientWidth: width, clientHeight: height }: HTMLElement): View | undefined {
   if (narrow.peek()) return undefined;
   const early = store.past.peek() || store.loaded.peek() ? undefined : summaries.first.peek()?.filter((s) => s.category !== "EXERCISE");
   const places = early?.map((s) => [s.lon, s.lat]) ?? store.sorted.peek().slice(0, FIRST).map((h) => [h.longitude, h.latitude]);
-  return windowOf(places, { width, height });
+  return windowOf(places, { width: width - 2 * SIDES, height: height - 2 * SIDES });
 }
 
 /** `settle` is called when all of the map is drawn. What takes the map off is returned. */
@@ -35,6 +38,7 @@ export function putMap(page: Page, place: HTMLElement, view: View | undefined, s
     place,
     {
       moved: (view, bounds) => {
+        if (page.printing.value) return; // paper has another shape: the list is of what the screen shows
         store.view.value = view;
         store.bounds.value = bounds;
       },
