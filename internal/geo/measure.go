@@ -181,24 +181,27 @@ func (s Shape) point() position {
 }
 
 func areaPoint(polygons []polygon) position {
-	largest := slices.MaxFunc(polygons, func(a, b polygon) int {
-		return cmp.Compare(sphericalArea(a), sphericalArea(b))
-	})
-	candidates := []geom.Point{
-		libMultiPolygon(polygons, millionths).Centroid(),
-		libPolygon(largest, millionths).PointOnSurface(),
-	}
-	for i, candidate := range candidates {
-		xy, ok := candidate.XY()
-		if !ok {
-			continue
-		}
-		p := position{int32(math.Round(xy.X)), int32(math.Round(xy.Y))}
+	if p, ok := rounded(libMultiPolygon(polygons, millionths).Centroid()); ok {
 		for _, pg := range polygons {
-			if (i == 0 || &pg[0][0] == &largest[0][0]) && pg.covers(p) {
+			if pg.covers(p) {
 				return p
 			}
 		}
 	}
+	largest, most := polygons[0], sphericalArea(polygons[0])
+	for _, pg := range polygons[1:] {
+		if area := sphericalArea(pg); cmp.Less(most, area) {
+			largest, most = pg, area
+		}
+	}
+	if p, ok := rounded(libPolygon(largest, millionths).PointOnSurface()); ok && largest.covers(p) {
+		return p
+	}
 	return largest[0][0]
+}
+
+// rounded returns the position of a point, if it is not empty.
+func rounded(p geom.Point) (position, bool) {
+	xy, ok := p.XY()
+	return position{int32(math.Round(xy.X)), int32(math.Round(xy.Y))}, ok
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sort"
 )
 
 // This file joins, cuts and repairs areas. It is exact: all positions are whole numbers, and the
@@ -118,6 +119,40 @@ func pairs(w *work, sides []side, f func(i, j int) bool) error {
 	return nil
 }
 
+// maxNear is how many sides may be looked through without an index for each side, on average: that
+// takes less time than to index it.
+const maxNear = 64
+
+// near does the same as pairs for sides in the order of net, with the pairs in another order. It
+// looks through the sides that begin beside each side, to the east, unless they are many or of areas
+// that may be invalid: which of those are too complex to repair does not depend on it.
+func near(w *work, sides []side, f func(i, j int)) error {
+	end, passed := make([]int, len(sides)), 0 // end is the first side that begins too far in the east
+	for i, s := range sides {
+		n := sort.Search(len(sides)-i, func(k int) bool { return sides[i+k].a.x > s.b.x })
+		end[i] = i + n
+		passed += n
+	}
+	if !w.valid || passed > maxNear*len(sides) {
+		return pairs(w, sides, func(i, j int) bool {
+			f(i, j)
+			return true
+		})
+	}
+	if err := w.spend(len(sides) * stepsPerSide); err != nil {
+		return err
+	}
+	for i, s := range sides {
+		low, high := min(s.a.y, s.b.y), max(s.a.y, s.b.y)
+		for j := i + 1; j < end[i]; j++ {
+			if t := &sides[j]; min(t.a.y, t.b.y) <= high && low <= max(t.a.y, t.b.y) {
+				f(i, j)
+			}
+		}
+	}
+	return nil
+}
+
 // errEnough ends a search that has found a result.
 var errEnough = errors.New("enough")
 
@@ -146,7 +181,7 @@ func split(w *work, sides []side) ([]side, error) {
 	for range maxRounds {
 		sides = net(sides)
 		at := make(map[int][]position)
-		err := pairs(w, sides, func(i, j int) bool {
+		err := near(w, sides, func(i, j int) {
 			s, t := sides[i], sides[j]
 			if p, ok := crossing(s, t); ok {
 				w.cross()
@@ -156,7 +191,7 @@ func split(w *work, sides []side) ([]side, error) {
 				if p != t.a && p != t.b {
 					at[j] = append(at[j], p)
 				}
-				return true
+				return
 			}
 			for _, p := range [...]position{s.a, s.b} {
 				if t.within(p) {
@@ -168,7 +203,6 @@ func split(w *work, sides []side) ([]side, error) {
 					at[i] = append(at[i], p)
 				}
 			}
-			return true
 		})
 		if err != nil {
 			return nil, err
@@ -286,9 +320,13 @@ func compareAngles(centre, p, q position) int {
 	return cmp.Or(cmp.Compare(upper(p), upper(q)), cmp.Compare(0, cross(centre, p, q)))
 }
 
+// beginWestOf returns how many sides begin west of x: they are the first.
+func (m *mesh) beginWestOf(x int32) int {
+	return sort.Search(len(m.sides), func(i int) bool { return m.sides[i].a.x >= x })
+}
+
 // wind finds the winding number left of each half side.
 func (m *mesh) wind(w *work) error {
-	tree := indexed(m.sides)
 	known := make([]bool, len(m.around))
 	var queue []int
 	// turn sets the numbers around the start of h, given the one right of h.
@@ -303,6 +341,8 @@ func (m *mesh) wind(w *work) error {
 			queue = append(queue, g)
 		}
 	}
+	var tree *index
+	passed := 0 // sides that were looked through without it
 	for i := 0; i < len(m.around); i++ {
 		h := m.around[i]
 		if known[h] {
@@ -312,14 +352,26 @@ func (m *mesh) wind(w *work) error {
 		// number just west of its start follows from the sides below that point.
 		p := m.start(h)
 		var below int32
-		err := tree.search(w, box{p.x, math.MinInt32, p.x, p.y}, func(j int) error {
-			if s := m.sides[j]; s.a.x < p.x && cross(s.a, s.b, p) > 0 {
+		count := func(s side) {
+			if s.a.x < p.x && p.x <= s.b.x && cross(s.a, s.b, p) > 0 {
 				below += s.weight
 			}
-			return nil
-		})
-		if err != nil {
-			return err
+		}
+		if west := m.beginWestOf(p.x); w.valid && passed+west <= maxNear*len(m.sides) {
+			passed += west
+			for _, s := range m.sides[:west] {
+				count(s)
+			}
+		} else {
+			if tree == nil {
+				tree = indexed(m.sides)
+			}
+			if err := tree.search(w, box{p.x, math.MinInt32, p.x, p.y}, func(j int) error {
+				count(m.sides[j])
+				return nil
+			}); err != nil {
+				return err
+			}
 		}
 		turn(h, below)
 		for len(queue) > 0 {

@@ -25,7 +25,9 @@ func Union(shapes ...Shape) (Shape, error) {
 	case s.IsZero():
 		return Shape{}, errors.New("there is no geometry to join")
 	case len(s.polygons) > 0:
-		all, err := joined(looseWork(s.positions()), s.polygons)
+		w := looseWork(s.positions())
+		w.valid = true
+		all, err := joined(w, s.polygons)
 		all.coarse = s.coarse || err != nil
 		return all, nil
 	}

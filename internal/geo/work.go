@@ -39,6 +39,7 @@ func (e *CostError) Error() string {
 type work struct {
 	left, spent int
 	crossings   int
+	valid       bool // each area is valid, so that sides may be looked through without an index
 }
 
 // requestWork returns the budget of a geometry that a user wrote.
