@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { editor, expect, expectAccessible, isPhone, middle, open, panel, reader, row, select, test } from "./test";
+import { editor, expect, expectAccessible, gate, isPhone, middle, open, panel, reader, row, select, test } from "./test";
 
 test("a login that is not right is refused in words, one that is leads to the map, and out again", async ({ page, watch }) => {
   watch.expectFailures(/401/);
@@ -20,8 +20,13 @@ test("a login that is not right is refused in words, one that is leads to the ma
   await expect(page.getByLabel("User name")).toBeFocused();
 });
 
-test("symbols stand on the map where the hazards are, and open them", async ({ page, server }) => {
+test("symbols stand on the map where the hazards are, also if they come late, and open them", async ({ page, server }) => {
   const flood = await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING" });
+  const come = gate();
+  await page.route(/\/symbols\//, async (route) => {
+    await come.passed;
+    await route.continue();
+  });
   await open(page, "#map=8/53.55/10");
   await expect(row(page, flood)).toBeVisible();
   if (isPhone(page)) { for (const name of ["Make the list larger", "Make the list smaller"]) await page.getByRole("button", { name }).click(); }
@@ -43,6 +48,8 @@ test("symbols stand on the map where the hazards are, and open them", async ({ p
       return n;
     }, shot.toString("base64"));
   };
+  await expect(page.locator(".map-coming")).toHaveCount(0); // all else is drawn
+  come.open();
   await expect.poll(red).toBeGreaterThan(100);
   await page.mouse.click(at.x, at.y);
   await expect(panel(page).getByRole("heading", { name: flood.hazard_Name })).toBeFocused();

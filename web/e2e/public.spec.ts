@@ -18,12 +18,16 @@ const enlarge = async (page: import("@playwright/test").Page) => {
   if (isPhone(page)) await page.getByRole("button", { name: "Make the list larger" }).click();
 };
 
+/** What a map by key says, and one for everybody does not. */
+const unseen = "Not signed in: drafts and approvals are not shown here.";
+
 test("the map opens without a login, without tools to edit, and leads to the login", async ({ page, server }) => {
   const h = await server.hazard("Flood - Old Harbour");
   await page.goto("/#map=7/53.5/10");
   await enlarge(page);
   await expect(row(page, h)).toBeVisible();
   await expect(page.getByTitle("Report a new hazard")).toHaveCount(0);
+  await expect(page.getByText(unseen)).toHaveCount(0);
   await expectAccessible(page, "the map without a login");
   await page.reload();
   await enlarge(page);
@@ -148,6 +152,7 @@ test("a wall's address is all that it needs: reloads, restarts and a lost connec
   await page.goto(`/key/${key}/#map=7/53.5/10`);
   await enlarge(page);
   await expect(row(page, h)).toBeVisible();
+  await expect(page.getByText(unseen)).toHaveCount(isPhone(page) ? 0 : 1);
   watch.expectFailures(/./);
   await server.down();
   await expect(page.locator(".banner.lost").first()).toBeVisible();

@@ -576,7 +576,9 @@ export class MapView {
 
   #image(id: string): void {
     const picture = this.#images.make(id, (better) => {
-      if (this.map.hasImage(id)) this.map.updateImage(id, better.data);
+      if (!this.map.hasImage(id)) return;
+      this.map.updateImage(id, better.data);
+      this.map.triggerRepaint(); // MapLibre shows it when it draws for another reason
     });
     if (!picture || this.map.hasImage(id)) return;
     this.map.addImage(id, picture.data, { pixelRatio: picture.pixelRatio });

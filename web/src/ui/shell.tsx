@@ -316,11 +316,15 @@ function moves(page: Page): boolean {
     store.filter.value.text.trim() !== "";
 }
 
+/** A map by key, as on a wall: that no draft is seen there does not mean that none waits. */
+const byKey = document.querySelector('meta[name="hazardd-open"][content="key"]') !== null;
+
 /** What the map says of itself. */
 function Notes() {
   const page = usePage();
   return (
     <>
+      {byKey && !page.store.api.user && !page.narrow.value && <p class="map-note">{text.map.drafts}</p>}
       {page.mapLost.value && (
         <p class="map-note" role="alert">
           {text.map.lost} <button type="button" class="small" onClick={() => page.mapTries.value++}>{text.panel.retry}</button>
