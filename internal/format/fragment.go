@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/hazardd/hazardd/internal/format/headline"
 	"github.com/hazardd/hazardd/internal/geo"
@@ -20,8 +21,17 @@ type fragment struct {
 	// box is around the geometry, if it is placed.
 	box    geo.Box
 	placed bool
-	// record is instead of all that for the formats that are written from it.
+	// record is instead of all that for the formats that are written from it, with the headline that was
+	// asked for last.
 	record *record
+	said   *atomic.Pointer[said]
+}
+
+// said is a headline in a language on a day.
+type said struct {
+	language string
+	day      int64
+	headline headline.Headline
 }
 
 // Cache stores fragments, or the record from which several formats are written, so that unchanged
@@ -97,12 +107,17 @@ func (c *Cache) key(w *Writer, h *hazard.Hazard, products int) fragmentKey {
 	if w.language != nil {
 		language = w.language.ID
 	}
-	const day = 24 * 60 * 60 * 1000
-	return fragmentKey{w.format, w.base, h.ID, h.Version, products, h.Status, h.Reason, h.LastUpdate, language, int64(w.at) / day, hash.Sum64()}
+	return fragmentKey{w.format, w.base, h.ID, h.Version, products, h.Status, h.Reason, h.LastUpdate, language, dayOf(w.at), hash.Sum64()}
 }
+
+// dayOf numbers days since 1970.
+func dayOf(at hazard.Instant) int64 { return int64(at) / (24 * 60 * 60 * 1000) }
 
 // perFragment is the approximate memory of a fragment besides its text, in bytes.
 const perFragment = 400
+
+// perSaid is the same for a headline, whose text the maker of headlines keeps, too.
+const perSaid = 250
 
 // Write adds a hazard to a document, as Read and Writer.Write do, using the cache.
 func (c *Cache) Write(ctx context.Context, w *Writer, s Store, h *hazard.Hazard, products int) error {
@@ -133,25 +148,34 @@ func (c *Cache) Row(ctx context.Context, s Store, h *hazard.Hazard, products int
 	if err != nil {
 		return nil, err
 	}
-	return e.row(base)
+	return e.row(base), nil
 }
 
 // recorded returns the entry of a hazard with its record.
 func (c *Cache) recorded(ctx context.Context, w *Writer, s Store, h *hazard.Hazard, products int) (*Entry, error) {
 	k := c.key(&Writer{format: records, base: w.base}, h, products)
 	e := &Entry{Hazard: h, Products: products}
-	if fr, ok := c.kept.Get(k); ok {
-		e.kept = fr.record
-	} else {
+	fr, ok := c.kept.Get(k)
+	if !ok {
 		read, err := Read(ctx, s, w.format, h, products)
 		if err != nil {
 			return nil, err
 		}
 		e = read
-		e.kept = newRecord(e, w.base)
-		c.kept.Put(k, fragment{record: e.kept}, e.kept.size()+perFragment)
+		fr = fragment{record: newRecord(e, w.base), said: &atomic.Pointer[said]{}}
+		c.kept.Put(k, fr, fr.record.size()+perFragment+perSaid)
 	}
-	return e, c.say(ctx, w, e)
+	e.kept = fr.record
+	reader := readerOf(h, w.language, w.at)
+	if before := fr.said.Load(); before != nil && before.language == reader.Language.ID && before.day == dayOf(reader.At) {
+		e.Said = &before.headline
+		return e, nil
+	}
+	err := c.say(ctx, w, e)
+	if err == nil && e.Said != nil {
+		fr.said.Store(&said{reader.Language.ID, dayOf(reader.At), *e.Said})
+	}
+	return e, err
 }
 
 // say sets the headline of an entry.

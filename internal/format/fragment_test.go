@@ -79,7 +79,12 @@ func TestRowsOfHazardsThatHaveNotChangedAreNotMadeAgain(t *testing.T) {
 		return r
 	}
 	described := func(r *format.Row) any {
-		return r.Values[slices.IndexFunc(format.Columns(), func(c format.Column) bool { return c.Name == "description" })]
+		t.Helper()
+		values, err := r.Values()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return values[slices.IndexFunc(format.Columns(), func(c format.Column) bool { return c.Name == "description" })]
 	}
 	first, same := row(entry.Hazard), row(entry.Hazard)
 	if !reflect.DeepEqual(first, same) || s.reads != 1 {

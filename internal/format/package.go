@@ -3,7 +3,6 @@ package format
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"time"
@@ -42,7 +41,9 @@ func (f PackageForm) MediaType() string {
 
 // table is a file with one table of hazards.
 type table interface {
-	add(wkb []byte, box geo.Box, values []any) error
+	cells
+	// Add ends a row.
+	Add(wkb []byte, box geo.Box) error
 	close() error
 	discard() error
 }
@@ -74,11 +75,7 @@ func NewPackage(ctx context.Context, form PackageForm, title, base string, chang
 
 // Write adds a hazard.
 func (p *Package) Write(e *Entry) error {
-	r, err := e.row(p.base)
-	if err != nil {
-		return err
-	}
-	return p.Add(r)
+	return p.Add(e.row(p.base))
 }
 
 // Add adds the row of a hazard.
@@ -89,7 +86,10 @@ func (p *Package) Add(r *Row) error {
 			b.West, b.East = -180, 180
 		}
 	}
-	return p.table.add(r.Shape.WKB(), b, r.Values)
+	if err := r.write(p.table); err != nil {
+		return err
+	}
+	return p.table.Add(r.Shape.WKB(), b)
 }
 
 // Finish ends the file, and calls use with its size in bytes and the file, at its beginning.
@@ -114,8 +114,8 @@ func (p *Package) remove() error { return errors.Join(p.file.Close(), os.Remove(
 
 // packageTable is a GeoPackage.
 type packageTable struct {
+	*gpkg.Writer
 	ctx context.Context
-	out *gpkg.Writer
 }
 
 func newPackageTable(ctx context.Context, file, title, base string, changed hazard.Instant) (table, error) {
@@ -125,17 +125,24 @@ func newPackageTable(ctx context.Context, file, title, base string, changed haza
 		layer.Columns = append(layer.Columns, gpkg.Column{Name: c.Name, Type: types[c.Kind]})
 	}
 	w, err := gpkg.Create(ctx, file, layer)
-	return packageTable{ctx, w}, err
+	return packageTable{w, ctx}, err
 }
 
-func (t packageTable) add(wkb []byte, box geo.Box, values []any) error {
-	return t.out.Add(wkb, gpkg.Box(box), values)
-}
-func (t packageTable) close() error   { return t.out.Close(t.ctx) }
-func (t packageTable) discard() error { return t.out.Discard() }
+// Moment gives the value of a column of moments.
+func (t packageTable) Moment(text string) { t.Text(text) }
+
+// JSON gives the value of a column of JSON.
+func (t packageTable) JSON(text string) { t.Text(text) }
+
+func (t packageTable) Add(wkb []byte, box geo.Box) error { return t.Writer.Add(wkb, gpkg.Box(box)) }
+func (t packageTable) close() error                      { return t.Close(t.ctx) }
+func (t packageTable) discard() error                    { return t.Discard() }
 
 // parquetTable is a GeoParquet file.
-type parquetTable struct{ out *geoparquet.Writer }
+type parquetTable struct {
+	*geoparquet.Writer
+	err error // of a moment
+}
 
 func newParquetTable(file io.Writer) table {
 	types := map[ColumnKind]geoparquet.Type{TextColumn: geoparquet.Text, JSONColumn: geoparquet.JSON, WholeColumn: geoparquet.Integer, RealColumn: geoparquet.Real, MomentColumn: geoparquet.Moment}
@@ -143,25 +150,31 @@ func newParquetTable(file io.Writer) table {
 	for _, c := range Columns() {
 		columns = append(columns, geoparquet.Column{Name: c.Name, Type: types[c.Kind]})
 	}
-	return parquetTable{geoparquet.Create(file, columns)}
+	return &parquetTable{Writer: geoparquet.Create(file, columns)}
 }
 
-func (t parquetTable) add(wkb []byte, box geo.Box, values []any) error {
-	for i, c := range Columns() {
-		text, _ := values[i].(string)
-		switch {
-		case c.Kind != MomentColumn && c.Kind != JSONColumn:
-		case text == "":
-			values[i] = nil
-		case c.Kind == MomentColumn:
-			at, err := time.Parse(time.RFC3339, text)
-			if err != nil {
-				return fmt.Errorf("%s: %w", c.Name, err)
-			}
-			values[i] = at
-		}
+// Moment gives the value of a column of moments; without a text there is none.
+func (t *parquetTable) Moment(text string) {
+	if text == "" {
+		t.Null()
+		return
 	}
-	return t.out.Add(wkb, geoparquet.Box(box), values)
+	at, err := time.Parse(time.RFC3339, text)
+	t.err = errors.Join(t.err, err)
+	t.Writer.Moment(at)
 }
-func (t parquetTable) close() error   { return t.out.Close() }
-func (t parquetTable) discard() error { return nil }
+
+// JSON gives the value of a column of JSON; without a text there is none.
+func (t *parquetTable) JSON(text string) {
+	if text == "" {
+		t.Null()
+		return
+	}
+	t.Text(text)
+}
+
+func (t *parquetTable) Add(wkb []byte, box geo.Box) error {
+	return errors.Join(t.err, t.Writer.Add(wkb, geoparquet.Box(box)))
+}
+func (t *parquetTable) close() error   { return t.Close() }
+func (t *parquetTable) discard() error { return nil }

@@ -14,6 +14,25 @@ import (
 	"github.com/hazardd/hazardd/internal/test"
 )
 
+// add adds a feature.
+func add(w *Writer, wkb []byte, box Box, values ...any) error {
+	for _, v := range values {
+		switch v := v.(type) {
+		case nil:
+			w.Null()
+		case string:
+			w.Text(v)
+		case int64:
+			w.Integer(v)
+		case float64:
+			w.Real(v)
+		case time.Time:
+			w.Moment(v)
+		}
+	}
+	return w.Add(wkb, box)
+}
+
 var columns = []Column{{"name", Text}, {"number", Integer}, {"depth", Real}, {"at", Moment}, {"about", JSON}}
 
 func open(t testing.TB, file []byte) *parquet.File {
@@ -38,7 +57,7 @@ func TestAFileIsReadBack(t *testing.T) {
 		{nil, Box{}, []any{"", nil, nil, nil, nil}},
 		{[]byte("two"), Box{-5, 1, 0, 9}, []any{"Sturm ü", int64(-1), -0.25, at.Add(time.Hour), nil}},
 	} {
-		if err := w.Add(row.wkb, row.box, row.values); err != nil {
+		if err := add(w, row.wkb, row.box, row.values...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -97,7 +116,7 @@ func TestGroupsOfRowsAreBounded(t *testing.T) {
 	var file bytes.Buffer
 	w := Create(&file, columns[:1])
 	for i := range 40 {
-		if err := w.Add(bytes.Repeat([]byte{byte(i)}, 1<<20), Box{float64(i), 0, float64(i), 0}, []any{"x"}); err != nil {
+		if err := add(w, bytes.Repeat([]byte{byte(i)}, 1<<20), Box{float64(i), 0, float64(i), 0}, "x"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -117,10 +136,13 @@ func TestGroupsOfRowsAreBounded(t *testing.T) {
 }
 
 func TestAWrongRowIsRefused(t *testing.T) {
-	w := Create(&bytes.Buffer{}, columns)
-	for _, values := range [][]any{{"x"}, {"x", 1, nil, nil, nil}} {
-		if err := w.Add(nil, Box{}, values); err == nil {
+	for _, values := range [][]any{{"x"}, {"x", "y", nil, nil, nil}, {"x", int64(1), nil, nil, nil, nil}} {
+		w := Create(&bytes.Buffer{}, columns)
+		if err := add(w, nil, Box{}, values...); err == nil {
 			t.Errorf("%v was taken", values)
+		}
+		if err := w.Close(); err == nil {
+			t.Errorf("a file with %v is complete", values)
 		}
 	}
 }

@@ -152,17 +152,33 @@ CREATE TRIGGER %[2]s_delete" AFTER DELETE ON %[1]s WHEN old.geom NOT NULL BEGIN
 
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// Add adds a feature. wkb is its geometry as well-known binary; nil if it has none. box is its
-// bounds. values has a string, int64, float64 or nil for each column.
-func (w *Writer) Add(wkb []byte, box Box, values []any) error {
-	if len(values) != len(w.layer.Columns) {
-		return fmt.Errorf("%d values for %d columns", len(values), len(w.layer.Columns))
+// Null, Text, Integer and Real give the values of the next feature, in the order of the columns; Add adds it.
+
+// Null gives an unknown value.
+func (w *Writer) Null() { w.table.row.null() }
+
+// Text gives the value of a column of texts or moments.
+func (w *Writer) Text(text string) { w.table.row.text(text) }
+
+// Integer gives the value of a column of integers.
+func (w *Writer) Integer(n int64) { w.table.row.integer(n) }
+
+// Real gives the value of a column of real numbers.
+func (w *Writer) Real(x float64) { w.table.row.real(x) }
+
+// Add adds a feature with the values that were given since the last one. wkb is its geometry as well-known
+// binary; nil if it has none. box is its bounds.
+func (w *Writer) Add(wkb []byte, box Box) error {
+	values := w.table.row.values
+	if values != len(w.layer.Columns) {
+		w.table.row.begin()
+		return fmt.Errorf("%d values for %d columns", values, len(w.layer.Columns))
 	}
 	var blob []byte
 	if wkb != nil {
 		blob = geometry(wkb, box)
 	}
-	if err := w.table.add(blob, values); err != nil {
+	if err := w.table.add(blob); err != nil {
 		return err
 	}
 	if wkb != nil {

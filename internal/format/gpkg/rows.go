@@ -2,7 +2,6 @@ package gpkg
 
 import (
 	"encoding/binary"
-	"fmt"
 	"io"
 	"math"
 )
@@ -26,7 +25,8 @@ type tableWriter struct {
 	leaf page
 	last int64   // number of the last row
 	done []child // the leaves that are written
-	row  []byte  // of the last row; used again
+	row  row
+	text []byte // of the last row; used again
 }
 
 // child is a page, and the largest row number in it.
@@ -36,7 +36,7 @@ type child struct {
 }
 
 func newTableWriter(out io.Writer, next uint32) *tableWriter {
-	return &tableWriter{out: out, next: next, leaf: newPage(leafPage)}
+	return &tableWriter{out: out, next: next, leaf: newPage(leafPage, make([]byte, pageBytes))}
 }
 
 // page is a page that is being filled: pointers to cells grow from its head, and cells from its end.
@@ -46,8 +46,9 @@ type page struct {
 	first, free int // begin of the pointers; end of what is free
 }
 
-func newPage(kind byte) page {
-	p := page{bytes: make([]byte, pageBytes), first: 8, free: pageBytes}
+func newPage(kind byte, bytes []byte) page {
+	clear(bytes)
+	p := page{bytes: bytes, first: 8, free: pageBytes}
 	if p.bytes[0] = kind; kind == interiorPage {
 		p.first = 12 // the child with the largest numbers
 	}
@@ -93,21 +94,20 @@ func usable(n uint32) uint32 {
 	return n
 }
 
-// add adds a row with the next number. blob is the value of the second column; values has those of the
-// columns from the third on. The first one is the number.
-func (t *tableWriter) add(blob []byte, values []any) (err error) {
-	if t.row, err = appendRow(t.row[:0], blob, values); err != nil {
-		return err
-	}
-	local, overflow := len(t.row), 0
+// add adds a row with the next number, t.row, and begins the next one. blob is the value of the second
+// column, before those of t.row. The first one is the number.
+func (t *tableWriter) add(blob []byte) error {
+	t.text = t.row.appendTo(t.text[:0], blob)
+	t.row.begin()
+	local, overflow := len(t.text), 0
 	if local > mostLocal {
-		if local = leastLocal + (len(t.row)-leastLocal)%overflowBytes; local > mostLocal {
+		if local = leastLocal + (len(t.text)-leastLocal)%overflowBytes; local > mostLocal {
 			local = leastLocal
 		}
 		overflow = 4
 	}
 	var room [18]byte
-	head := appendVarint(appendVarint(room[:0], uint64(len(t.row))), uint64(t.last+1))
+	head := appendVarint(appendVarint(room[:0], uint64(len(t.text))), uint64(t.last+1))
 	size := len(head) + local + overflow
 	cell := t.leaf.cell(size)
 	if cell == nil {
@@ -116,15 +116,15 @@ func (t *tableWriter) add(blob []byte, values []any) (err error) {
 			return err
 		}
 		t.done = append(t.done, child{number, t.last})
-		t.leaf = newPage(leafPage)
+		t.leaf = newPage(leafPage, t.leaf.bytes)
 		cell = t.leaf.cell(size)
 	}
 	t.last++
-	copy(cell[copy(cell, head):], t.row[:local])
+	copy(cell[copy(cell, head):], t.text[:local])
 	if overflow == 0 {
 		return nil
 	}
-	first, err := t.overflow(t.row[local:])
+	first, err := t.overflow(t.text[local:])
 	binary.BigEndian.PutUint32(cell[size-overflow:], first)
 	return err
 }
@@ -177,7 +177,7 @@ const children = (pageBytes - 12) / (2 + 4 + 9)
 
 // interior returns a page with at most so many children.
 func interior(all []child) []byte {
-	p := newPage(interiorPage)
+	p := newPage(interiorPage, make([]byte, pageBytes))
 	for _, c := range all[:len(all)-1] {
 		var room [13]byte
 		cell := appendVarint(binary.BigEndian.AppendUint32(room[:0], c.page), uint64(c.last))
@@ -187,55 +187,71 @@ func interior(all []child) []byte {
 	return p.end()
 }
 
-// appendRow appends a row in SQLite's format of records: the kind of each value, then the values. The first
-// column is the row's number, of which nothing is kept there.
-func appendRow(b, blob []byte, values []any) ([]byte, error) {
-	var room [256]byte
-	kinds := append(room[:0], kindNull)
-	if blob == nil {
-		kinds = append(kinds, kindNull)
-	} else {
-		kinds = appendVarint(kinds, uint64(kindBlob+2*len(blob)))
+// row is a row in SQLite's format of records: the kind of each value, then the values.
+type row struct {
+	values          int
+	kinds, contents []byte
+}
+
+func (r *row) begin() { *r = row{kinds: r.kinds[:0], contents: r.contents[:0]} }
+
+func (r *row) add(kind int) {
+	r.kinds = appendVarint(r.kinds, uint64(kind))
+	r.values++
+}
+
+func (r *row) null() { r.add(kindNull) }
+
+func (r *row) text(text string) {
+	r.add(kindText + 2*len(text))
+	r.contents = append(r.contents, text...)
+}
+
+func (r *row) integer(n int64) {
+	switch {
+	case n == int64(int16(n)):
+		r.add(kindInteger16)
+		r.contents = binary.BigEndian.AppendUint16(r.contents, uint16(n))
+	case n == int64(int32(n)):
+		r.add(kindInteger32)
+		r.contents = binary.BigEndian.AppendUint32(r.contents, uint32(n))
+	default:
+		r.add(kindInteger64)
+		r.contents = binary.BigEndian.AppendUint64(r.contents, uint64(n))
 	}
-	for _, v := range values {
-		switch v := v.(type) {
-		case nil:
-			kinds = append(kinds, kindNull)
-		case int64:
-			kinds = append(kinds, kindInteger)
-		case float64:
-			kinds = append(kinds, kindReal)
-		case string:
-			kinds = appendVarint(kinds, uint64(kindText+2*len(v)))
-		default:
-			return b, fmt.Errorf("a value of the type %T", v)
-		}
+}
+
+func (r *row) real(x float64) {
+	r.add(kindReal)
+	r.contents = binary.BigEndian.AppendUint64(r.contents, math.Float64bits(x))
+}
+
+// appendTo appends the row, with two columns before the others: the row's number, of which nothing is kept
+// there, and blob.
+func (r *row) appendTo(b, blob []byte) []byte {
+	first := kindNull
+	if blob != nil {
+		first = kindBlob + 2*len(blob)
 	}
-	size := len(kinds) + 1 // of the head, with its size
+	var room [10]byte
+	head := appendVarint(append(room[:0], kindNull), uint64(first))
+	size := len(head) + len(r.kinds) + 1 // with itself
 	if size > 127 {
 		size++
 	}
-	b = append(append(appendVarint(b, uint64(size)), kinds...), blob...)
-	for _, v := range values {
-		switch v := v.(type) {
-		case int64:
-			b = binary.BigEndian.AppendUint64(b, uint64(v))
-		case float64:
-			b = binary.BigEndian.AppendUint64(b, math.Float64bits(v))
-		case string:
-			b = append(b, v...)
-		}
-	}
-	return b, nil
+	b = append(append(appendVarint(b, uint64(size)), head...), r.kinds...)
+	return append(append(b, blob...), r.contents...)
 }
 
 // The kinds of values.
 const (
-	kindNull    = 0
-	kindInteger = 6 // of 64 bits
-	kindReal    = 7
-	kindBlob    = 12 // and twice its length
-	kindText    = 13 // the same
+	kindNull      = 0
+	kindInteger16 = 2
+	kindInteger32 = 4
+	kindInteger64 = 6
+	kindReal      = 7
+	kindBlob      = 12 // and twice its length
+	kindText      = 13 // the same
 )
 
 // appendVarint appends a number as SQLite does: seven bits a byte, the highest first. Numbers over 56 bits

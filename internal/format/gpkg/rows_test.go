@@ -15,6 +15,27 @@ import (
 	"time"
 )
 
+// Give gives the values of the next feature.
+func Give(w *Writer, values ...any) {
+	for _, v := range values {
+		switch v := v.(type) {
+		case nil:
+			w.Null()
+		case string:
+			w.Text(v)
+		case int64:
+			w.Integer(v)
+		case float64:
+			w.Real(v)
+		}
+	}
+}
+
+func add(w *Writer, wkb []byte, box Box, values ...any) error {
+	Give(w, values...)
+	return w.Add(wkb, box)
+}
+
 // SQLite reads each row as it was added, whatever its size, finds the file whole, and goes on with it.
 func TestTheTableIsOneOfSQLite(t *testing.T) {
 	for _, c := range []struct {
@@ -48,7 +69,7 @@ func TestTheTableIsOneOfSQLite(t *testing.T) {
 					wkb = bytes.Repeat([]byte{byte(i)}, r.IntN(c.longest))
 					row[1] = geometry(wkb, Box{})
 				}
-				if err := w.Add(wkb, Box{}, row[2:]); err != nil {
+				if err := add(w, wkb, Box{}, row[2:]...); err != nil {
 					t.Fatal(err)
 				}
 				want = append(want, row)

@@ -29,7 +29,7 @@ func TestTheTreeOfBoxesIsOneOfSQLite(t *testing.T) {
 			} else {
 				boxes[int64(i+1)] = box
 			}
-			if err := w.Add(wkb, box, nil); err != nil {
+			if err := add(w, wkb, box); err != nil {
 				t.Fatal(err)
 			}
 		}

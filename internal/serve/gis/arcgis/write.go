@@ -66,7 +66,11 @@ func (w *Writer) begin(head any) error {
 
 // Add writes a hazard.
 func (w *Writer) Add(r *format.Row) error {
-	h, values, shape := r.Hazard, r.Values, r.Shape
+	h, shape := r.Hazard, r.Shape
+	values, err := r.Values()
+	if err != nil {
+		return err
+	}
 	if w.q.PBF {
 		return w.addPBF(values, h, shape)
 	}
