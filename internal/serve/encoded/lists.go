@@ -155,22 +155,33 @@ func (l *Lists) Form(v *view.View, form string, f view.Filter, orgs []int64, wis
 	g := l.of(v)
 	k := g.key(key{form: form, filter: f, audience: v.Audience(orgs), names: v.Names()}, &wish)
 	return g.bodies.get(k, func() (*Body, error) {
-		n := 0
-		for range v.Hazards(f, orgs) {
-			n++
-		}
-		if l.wasLarge(k, n) {
-			return nil, ErrLarge
-		}
-		text := buffer{most: int(l.shared / 3)}
-		if err := encode(&text, wish.Reader().All(v.Hazards(f, orgs))); err != nil {
-			if errors.Is(err, ErrLarge) {
-				l.noteLarge(k, n)
-			}
+		text, err := l.bounded(k, v.Hazards(f, orgs), func(out io.Writer) error {
+			return encode(out, wish.Reader().All(v.Hazards(f, orgs)))
+		})
+		if err != nil {
 			return nil, err
 		}
-		return NewBody(text.Bytes(), k.audience != ""), nil
+		return NewBody(text, k.audience != ""), nil
 	})
+}
+
+// bounded returns what encode writes for a list, unless that is too large, or was for one that is no longer.
+func (l *Lists) bounded(k key, list iter.Seq2[*hazard.Hazard, int], encode func(io.Writer) error) ([]byte, error) {
+	n := 0
+	for range list {
+		n++
+	}
+	if l.wasLarge(k, n) {
+		return nil, ErrLarge
+	}
+	text := buffer{most: int(l.shared / 3)}
+	if err := encode(&text); err != nil {
+		if errors.Is(err, ErrLarge) {
+			l.noteLarge(k, n)
+		}
+		return nil, err
+	}
+	return text.Bytes(), nil
 }
 
 // maxLarge bounds how many large forms are remembered.
@@ -212,24 +223,29 @@ func (l *Lists) Entries(v *view.View, form, day string, f view.Filter, orgs []in
 	k.form, k.languages = form+day, ""
 	k = g.key(k, &wish)
 	body, err := g.bodies.get(k, func() (*Body, error) {
-		text := buffer{most: int(l.shared / 3)}
-		_, _ = text.Write([]byte{'['})
 		var entries []entry
-		err := encode(func(id int64, one []byte) error {
-			if len(entries) > 0 {
-				_, _ = text.Write([]byte{','}) // the next one fails if this does
+		text, err := l.bounded(k, v.Hazards(f, orgs), func(out io.Writer) error {
+			at, separator := 0, "["
+			err := encode(func(id int64, one []byte) error {
+				_, _ = io.WriteString(out, separator) // the next one fails if this does
+				_, err := out.Write(one)
+				at += len(separator)
+				entries = append(entries, entry{id: id, from: at, to: at + len(one), sum: maphash.Bytes(seed, one)})
+				at, separator = at+len(one), ","
+				return err
+			}, wish.Reader().All(v.Hazards(f, orgs)))
+			if err == nil && len(entries) == 0 {
+				_, err = io.WriteString(out, "[")
 			}
-			_, err := text.Write(one)
-			entries = append(entries, entry{id: id, from: text.Len() - len(one), to: text.Len(), sum: maphash.Bytes(seed, one)})
+			if err == nil {
+				_, err = io.WriteString(out, "]")
+			}
 			return err
-		}, wish.Reader().All(v.Hazards(f, orgs)))
+		})
 		if err != nil {
 			return nil, err
 		}
-		if _, err := text.Write([]byte{']'}); err != nil {
-			return nil, err
-		}
-		body := NewBody(text.Bytes(), k.audience != "")
+		body := NewBody(text, k.audience != "")
 		body.entries = entries
 		return body, nil
 	})

@@ -228,14 +228,36 @@ func TestWhatIsTooLargeToBeKeptIsMadeOnlyOnce(t *testing.T) {
 	}
 }
 
+// writing writes the hazards of a list.
+type writing func(write func([]byte) error, list iter.Seq2[*hazard.Hazard, int]) error
+
 // A list that was too large is not encoded in vain after the next change, unless it has become shorter.
 func TestAFormThatWasTooLargeIsStreamedAtOnce(t *testing.T) {
+	for name, get := range map[string]func(*Lists, *view.View, writing) error{
+		"form": func(l *Lists, v *view.View, encode writing) error {
+			_, err := l.Form(v, "kml", view.Filter{}, nil, lang.Wish{}, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
+				return encode(func(text []byte) error { _, err := out.Write(text); return err }, list)
+			})
+			return err
+		},
+		"entries": func(l *Lists, v *view.View, encode writing) error {
+			_, err := l.Entries(v, "summary", "1", view.Filter{}, nil, lang.Wish{}, "", func(add func(int64, []byte) error, list iter.Seq2[*hazard.Hazard, int]) error {
+				return encode(func(text []byte) error { return add(1, text) }, list)
+			})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) { streamedAtOnce(t, get) })
+	}
+}
+
+func streamedAtOnce(t *testing.T, get func(*Lists, *view.View, writing) error) {
 	present, lists := open(t, 3, []*hazard.Hazard{flood(1, start.Add(time.Hour)), flood(2, start.Add(time.Minute))}), NewLists(base, DefaultLimits.Shared)
 	made := 0
-	encode := func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
+	encode := func(write func([]byte) error, list iter.Seq2[*hazard.Hazard, int]) error {
 		made++
 		for range list {
-			if _, err := out.Write(make([]byte, DefaultLimits.Shared/5)); err != nil {
+			if err := write(make([]byte, DefaultLimits.Shared/5)); err != nil {
 				return err
 			}
 		}
@@ -251,7 +273,7 @@ func TestAFormThatWasTooLargeIsStreamedAtOnce(t *testing.T) {
 		{present.View(start.Add(time.Minute)), false, 2},
 		{with(t, present, flood(2, start.Add(time.Hour))), true, 3},
 	} {
-		if _, err := lists.Form(tt.of, "kml", view.Filter{}, nil, lang.Wish{}, encode); errors.Is(err, ErrLarge) != tt.large || made != tt.made {
+		if err := get(lists, tt.of, encode); errors.Is(err, ErrLarge) != tt.large || made != tt.made {
 			t.Errorf("view %d: %v, encoded %d times, want %d", i, err, made, tt.made)
 		}
 	}
