@@ -112,6 +112,9 @@ func (s *Store) Write(ctx context.Context, clock hazard.Clock, origin Origin, f 
 		inTx = s.inGroupTx
 	}
 	err = inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error {
+		if !s.database.remote() { // the driver would start a goroutine for each statement, to interrupt it; tx ends between two of them
+			ctx = context.WithoutCancel(ctx)
+		}
 		t := newTx(&txn{tx: tx, ctx: ctx, q: q, clock: clock, origin: origin, store: s, taken: map[string]bool{}, began: time.Now(), rank: rankOf(ctx)})
 		t.found = find.Begin(ctx, tx, s.ix, t.bounds)
 		if s.database.remote() { // the answer arrives together with that to f's first query
