@@ -151,9 +151,13 @@ func chunks(reports []hazard.Report) [][]hazard.Report {
 			continue
 		}
 		slices.Sort(take) // restore the batch's order
-		part := make([]hazard.Report, len(take))
-		for n, j := range take {
-			part[n] = reports[j]
+		from, to := take[0], take[len(take)-1]+1
+		part := reports[from:to:to]
+		if len(part) > len(take) { // others lie between them
+			part = make([]hazard.Report, len(take))
+			for n, j := range take {
+				part[n] = reports[j]
+			}
 		}
 		all, take, work = append(all, part), nil, 0
 	}
@@ -185,8 +189,10 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 	}
 	batch.Rejects = append(slices.Clone(batch.Rejects), faults...) // they are stored with the rejects, but are not records
 	// An event is known before a report follows it by an earlier key.
-	batch.Reports = slices.Clone(batch.Reports)
-	slices.SortStableFunc(batch.Reports, func(a, b hazard.Report) int { return min(len(a.Earlier), 1) - min(len(b.Earlier), 1) })
+	if follows := func(r hazard.Report) bool { return len(r.Earlier) > 0 }; slices.ContainsFunc(batch.Reports, follows) {
+		batch.Reports = slices.Clone(batch.Reports)
+		slices.SortStableFunc(batch.Reports, func(a, b hazard.Report) int { return min(len(a.Earlier), 1) - min(len(b.Earlier), 1) })
+	}
 	parts := chunks(batch.Reports)
 	if len(parts) == 0 && len(batch.Rejects) > 0 {
 		parts = [][]hazard.Report{nil}

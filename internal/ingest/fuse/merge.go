@@ -427,7 +427,7 @@ func (w *writer) alone(e *store.Event) (int64, error) {
 	if err := w.moveProducts(from, h.ID, e); err != nil {
 		return 0, err
 	}
-	_, err = w.products(h, &own.Head)
+	_, err = w.products(h, &own.Head, false)
 	return h.ID, err
 }
 

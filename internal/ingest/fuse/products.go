@@ -12,8 +12,8 @@ import (
 )
 
 // products makes the product tree of a hazard's event what is said of it, and reports whether anything differed. Products of editors, and those
-// that an editor has changed, stay as they are.
-func (w *writer) products(h *hazard.Hazard, head *hazard.Report) (changed bool, err error) {
+// that an editor has changed, stay as they are. A hazard that is new has no others.
+func (w *writer) products(h *hazard.Hazard, head *hazard.Report, isNew bool) (changed bool, err error) {
 	if head.Products == nil {
 		return false, nil
 	}
@@ -55,6 +55,9 @@ func (w *writer) products(h *hazard.Hazard, head *hazard.Report) (changed bool, 
 		ids[rp.Key], wanted[want.ID] = want.ID, true
 		changed = true
 	}
+	if isNew {
+		return changed, nil
+	}
 	gone, err := w.gone(h.ID, event, wanted)
 	return changed || gone, err
 }
@@ -88,7 +91,7 @@ func (in *Intake) Left(ctx context.Context, tx *store.Tx, folder int64) error {
 	if state.Head.Products == nil { // the parts that gave some are superseded for good
 		state.Head.Products = []hazard.ReportProduct{}
 	}
-	_, err = w.products(h, &state.Head)
+	_, err = w.products(h, &state.Head, false)
 	return err
 }
 

@@ -152,7 +152,7 @@ func (w *writer) save(g *group, d *decision, at spot) error {
 			return err
 		}
 	}
-	moved, err := w.saveProducts(g, h, &d.state, others)
+	moved, err := w.saveProducts(g, h, &d.state, others, isNew && at.left == 0)
 	if err != nil {
 		return err
 	}
@@ -181,13 +181,13 @@ func (w *writer) save(g *group, d *decision, at spot) error {
 }
 
 // saveProducts stores the products of an event, and removes those of absorbed events.
-func (w *writer) saveProducts(g *group, h *hazard.Hazard, own *hazard.EventState, others []hazard.EventState) (changed bool, err error) {
-	if changed, err = w.products(h, &own.Head); err != nil {
+func (w *writer) saveProducts(g *group, h *hazard.Hazard, own *hazard.EventState, others []hazard.EventState, isNew bool) (changed bool, err error) {
+	if changed, err = w.products(h, &own.Head, isNew); err != nil {
 		return false, err
 	}
 	if len(w.went) > 0 { // an event from another hazard may have ended there without a record
 		for i := range others {
-			if _, err := w.products(h, &others[i].Head); err != nil {
+			if _, err := w.products(h, &others[i].Head, false); err != nil {
 				return false, err
 			}
 		}

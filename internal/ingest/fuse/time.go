@@ -157,7 +157,7 @@ func (w *writer) renew(id int64) error {
 	h, _, err := w.settle(id, uuid.Nil, all)
 	for i := range all {
 		if err == nil {
-			_, err = w.products(h, &all[i].Head)
+			_, err = w.products(h, &all[i].Head, false)
 		}
 	}
 	return err

@@ -3,6 +3,7 @@ package lenient
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -119,6 +120,9 @@ func Record[T any](b *Batch, where func() string, raw []byte, report func(*T) (r
 		b.Decline(where, raw, source.Ignoring+"not a hazard by the source's mapping table")
 	default:
 		source.Note(r, notes...)
+		if len(b.Reports) == cap(b.Reports) { // append would copy the reports, which are large, more often
+			b.Reports = slices.Grow(b.Reports, len(b.Reports)+1)
+		}
 		b.Reports = append(b.Reports, *r)
 	}
 }
