@@ -48,6 +48,22 @@ test("the map follows the picture by itself", { tag: "@slow" }, async ({ page, s
   await expect(picture(page)).toHaveCount(0, { timeout: 60_000 });
 });
 
+test("when its code is in the browser's cache the map comes without the picture, by itself", { tag: "@slow" }, async ({ page, server }) => {
+  await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING", area: coast });
+  const { pictures } = watched(page);
+  await page.goto("/");
+  await expect(page.locator("#map canvas")).toBeVisible({ timeout: 60_000 });
+  await expect(picture(page)).toHaveCount(0, { timeout: 60_000 });
+  expect(pictures).toHaveLength(1);
+  await page.goto("about:blank");
+  await page.goto("/");
+  await expect(picture(page)).toContainText("The moving map is loading");
+  await expect(page.locator("#map canvas")).toBeVisible({ timeout: 60_000 });
+  await expect(picture(page)).toHaveCount(0, { timeout: 60_000 });
+  await expect(row(page, { hazard_Name: "Flood - Old Harbour" })).toBeVisible();
+  expect(pictures).toHaveLength(1);
+});
+
 test("a phone begins with a picture of the map, which a touch makes move", { tag: "@slow" }, async ({ page, server }) => {
   await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING", area: coast });
   const { code, pictures } = watched(page);

@@ -35,6 +35,8 @@ export const test = base.extend<{ watch: Watch }, { server: Server }>({
       context.on("console", (m) => {
         // The software renderer of a machine without a graphics card tells of its own slowness.
         if (m.type() === "warning" && m.text().includes("GL Driver Message")) return;
+        // The first script asks whether the map's code is in the browser's cache: no is an answer.
+        if (m.type() === "error" && m.text().includes("net::ERR_CACHE_MISS")) return;
         if (m.type() === "error" && m.text().startsWith("Failed to load resource") && expected?.test(m.text())) return;
         said.push(`${m.type()}: ${m.text()} (${m.location().url})`);
       });

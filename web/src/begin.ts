@@ -68,10 +68,10 @@ export interface Drawn {
   readonly url: string;
 }
 
-/** What the first script has asked for; undefined: the answer was none that can be shown. */
+/** What the first script has asked for; "map": nothing, as the map's code is there; undefined: the answer was none that can be shown. */
 export interface First extends Size {
   readonly address: string;
-  readonly drawn: Promise<Drawn | undefined>;
+  readonly drawn: Promise<Drawn | "map" | undefined>;
   /** Where it stands in the page until the page's own picture does. */
   readonly place: HTMLElement;
 }

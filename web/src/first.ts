@@ -37,6 +37,19 @@ async function fetched(file: string, priority: RequestPriority): Promise<boolean
   }
 }
 
+/**
+ * Whether all of the map's code is in the browser's cache: then the map comes soon, and its picture, which is another one after each change, would be
+ * loaded for a moment.
+ */
+async function kept(): Promise<boolean> {
+  try {
+    const all = await Promise.all(MAP.map((file) => fetch(`./${file}`, { cache: "only-if-cached", mode: "same-origin" })));
+    return all.every((answer) => answer.ok);
+  } catch {
+    return false;
+  }
+}
+
 /** Resolves when a row is on the screen, or will not be soon. */
 async function shown(): Promise<void> {
   for (let n = 0; n < 60 && !document.querySelector(".row"); n++) await new Promise((resolve) => setTimeout(resolve, 50));
@@ -68,7 +81,11 @@ if (
   place.setAttribute("aria-hidden", "true"); // the page says in words what it shows
   document.body.prepend(place);
   document.documentElement.dataset["theme"] = dark ? "dark" : "light";
-  window.hazarddFirst = { ...size, address, place, drawn: draw(address, place).catch(() => undefined) };
+  window.hazarddFirst = { ...size, address, place, drawn: begun(address, place).catch(() => undefined) };
+}
+
+async function begun(address: string, place: HTMLElement): Promise<Drawn | "map" | undefined> {
+  return last && !saves() && await kept() ? "map" : draw(address, place);
 }
 
 async function draw(address: string, place: HTMLElement): Promise<Drawn | undefined> {

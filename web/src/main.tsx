@@ -71,11 +71,6 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
     window.addEventListener("hashchange", read);
     const went = () => page.went();
     window.addEventListener("popstate", went);
-    const leave = () => {
-      const view = store.view.peek();
-      if (view) keepLastView(view);
-    };
-    window.addEventListener("pagehide", leave);
     if (store.past.peek()) page.timeOpen.value = true;
     // Stores the server's last state, at most once a minute, and when the page is left.
     let keptOf: unknown;
@@ -139,6 +134,10 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
         if (hash !== location.hash.slice(1)) history.replaceState(null, "", `${h ? `?h=${h}` : location.pathname}#${hash}`);
       }),
       effect(() => {
+        const view = store.view.value;
+        if (view) keepLastView(view); // at once: a phone that leaves a page may not let it say goodbye
+      }),
+      effect(() => {
         document.documentElement.dataset["theme"] = page.theme.value;
       }),
       effect(() => {
@@ -170,7 +169,6 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
       window.removeEventListener("offline", offline);
       window.removeEventListener("hashchange", read);
       window.removeEventListener("popstate", went);
-      window.removeEventListener("pagehide", leave);
       for (const end of ends) end();
     };
   }, []);

@@ -85,6 +85,7 @@ export function MapPicture({ begin }: { begin: () => View | undefined }) {
       const list = store.connection.peek().fresh.change ?? 0;
       try {
         const drawn = await (address === first?.address && page.first === first ? (page.first = undefined, first.drawn) : undefined) ?? await ask(address);
+        if (drawn === "map") return void (page.moving.value = true); // it comes as soon
         if (address !== asking || over.signal.aborted) return;
         const { middle, towns } = dataOf(drawn.svg);
         if (!middle) return void (page.moving.value = true); // there is nothing to begin at: the map shows the world
