@@ -7,7 +7,8 @@ import { languages, words } from "../words.mjs";
 
 const dist = new URL("../dist/", import.meta.url);
 const page = readFileSync(new URL("index.html", dist), "utf8");
-const names = readdirSync(new URL("assets/", dist)).filter((name) => name.endsWith(".js"));
+const all = readdirSync(new URL("assets/", dist));
+const names = all.filter((name) => name.endsWith(".js"));
 
 /** The file whose name begins so, and those that it cannot do without, unless the page asks for them by itself. */
 function files(prefix) {
@@ -40,7 +41,7 @@ async function script(input, define = {}) {
 const code = await script("src/first.ts", {
   LANGUAGES: JSON.stringify(languages().map(({ language: { id, locale } }) => ({ id, locale, files: files(`${id === "en" ? "" : "later-"}words-${id}-map-`) }))),
   PICTURE: JSON.stringify(files("later-picture-")),
-  MAP: JSON.stringify(["maplibre-shared-", "maplibre-worker-", "view-"].flatMap(files)),
+  MAP: JSON.stringify([...["maplibre-shared-", "maplibre-worker-", "view-"].flatMap(files), `assets/${all.find((name) => /^view-.*\.css$/.test(name))}`]),
 });
 const name = `assets/first-${createHash("sha256").update(code).digest("hex").slice(0, 12)}.js`;
 writeFileSync(new URL(name, dist), code);

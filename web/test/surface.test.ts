@@ -1,7 +1,8 @@
 import { validateStyleMin } from "@maplibre/maplibre-gl-style-spec";
 import { expect, test } from "vitest";
 import { noFilter } from "../src/filter";
-import { DRAWN, layersOf, looks, queryOf, Surface, type Look } from "../src/map/surface";
+import { DRAWN, queryOf, surfaceAhead } from "../src/map/ahead";
+import { layersOf, looks, Surface, type Look } from "../src/map/surface";
 import { tilesOf } from "../src/basemap";
 
 // The contrast of the surface of danger, as it is seen in the three color deficiencies (Machado, Oliveira and Fernandes, 2009, at full strength, on linear
@@ -79,13 +80,17 @@ test("a tile that did not come again stays as it was, and what is there costs a 
   const asked: (string | undefined)[] = [];
   const failing: boolean[] = [];
   let lost = false;
-  const surface = new Surface({
-    request: async (_, o) => {
-      asked.push(o?.headers?.["If-None-Match"]);
-      if (lost) throw new Error("lost");
-      return asked.length === 1 ? new Response(new Uint8Array([1, 2, 3]), { headers: { ETag: '"a"' } }) : new Response(null, { status: 304 });
+  const surface = new Surface(
+    {
+      request: async (_, o) => {
+        asked.push(o?.headers?.["If-None-Match"]);
+        if (lost) throw new Error("lost");
+        return asked.length === 1 ? new Response(new Uint8Array([1, 2, 3]), { headers: { ETag: '"a"' } }) : new Response(null, { status: 304 });
+      },
     },
-  }, (are) => failing.push(are));
+    () => 0,
+    (are) => failing.push(are),
+  );
   const load = async () => new Uint8Array((await surface.load({ url: "hazards://tiles/0/0/0.mvt" }, new AbortController())).data as ArrayBuffer);
   expect(await load()).toEqual(new Uint8Array([1, 2, 3]));
   expect(await load()).toEqual(new Uint8Array([1, 2, 3]));
@@ -126,16 +131,23 @@ test("the tiles are asked for with all that their layers draw", () => {
   expect(new Set([...drawn.matchAll(/\["get","(\w+)"\]/g)].map((m) => m[1]))).toEqual(new Set(of("properties")));
 });
 
-test("a tile that was asked for ahead is not asked for again, unless that failed", async () => {
+test("a tile that was asked for ahead is not asked for again, unless that failed or the list is newer", async () => {
   const asked: string[] = [];
-  const surface = new Surface({
-    request: async (path) => {
+  let change = 7;
+  const api = {
+    request: async (path: string) => {
       asked.push(path);
       if (asked.length === 1) throw new Error("lost");
-      return new Response(new Uint8Array([1]), { headers: { ETag: '"a"' } });
+      return new Response(new Uint8Array([1]), { headers: { ETag: '"a"', "Hazardd-Change": "7" } });
     },
-  }, () => {});
-  surface.ahead([[0, 0, 0], [1, 1, 1]], noFilter, undefined);
-  for (const tile of ["0/0/0", "1/1/1"]) await surface.load({ url: `hazards://tiles/${tile}.mvt?${DRAWN}` } as never, new AbortController());
-  expect(asked).toEqual([`/tiles/0/0/0.mvt?${DRAWN}`, `/tiles/1/1/1.mvt?${DRAWN}`, `/tiles/0/0/0.mvt?${DRAWN}`]);
+  };
+  const surface = new Surface(api, () => change, () => {});
+  surfaceAhead(api, { center: [0, 0], zoom: 1 }, { width: 100, height: 100 }, noFilter, undefined);
+  const at = (tile: string) => `/tiles/1/${tile}.mvt?${DRAWN}`;
+  expect(asked).toEqual(["0/0", "1/0", "0/1", "1/1"].map(at));
+  for (const tile of ["0/0", "1/0"]) await surface.load({ url: `hazards:/${at(tile)}` } as never, new AbortController());
+  expect(asked.slice(4)).toEqual([at("0/0")]);
+  change = 8;
+  await surface.load({ url: `hazards:/${at("0/1")}` } as never, new AbortController());
+  expect(asked.slice(5)).toEqual([at("0/1")]);
 });

@@ -4,7 +4,9 @@
 // without colour. A tile is asked for again when hazards change, with the tag of what is there; until its answer is there, the map shows the one before.
 import type { AddProtocolAction, ExpressionSpecification, FilterSpecification, LayerSpecification, Map as MapLibre, VectorTileSource } from "maplibre-gl";
 import { LostError, type Api } from "../api";
-import type { Tile } from "../basemap";
+import { DEEPEST, pathOf, queryOf, takeEarly } from "./ahead";
+
+const PROTOCOL = "hazards";
 import { isFiltering, type Filter } from "../filter";
 
 type Theme = "light" | "dark";
@@ -41,19 +43,12 @@ export const looks: Readonly<Record<Theme, Readonly<Record<"worst" | "WARNING" |
 const LINES = 5;
 /** From this zoom on the areas of single warnings and watches are thin lines in the fill. */
 const SINGLE = 7;
-/** The deepest zoom with tiles. */
-export const DEEPEST = 12;
 /** Tiles that are kept, for their tags and for when the connection is lost. */
 const KEPT = 200;
-/** Hazards that the surface of a search for words can name. */
-const NAMED = 150;
 
 /** MapLibre checks each part that is added against the whole style, which it writes out for that each time. */
 export const UNCHECKED = { validate: false };
 
-const PROTOCOL = "hazards";
-/** What the layers below draw, and no more. The id of a feature is its hazard. */
-export const DRAWN = "layers=danger,areas&properties=severity,worst,place_kind";
 /** The sources: of what is real, and of drills. */
 const REAL = "surface";
 const DRILLS = "surface-drills";
@@ -63,23 +58,6 @@ const LEAST_PAUSE = 2_000;
 const PAUSES = [1_000, 2_000, 4_000, 8_000, 15_000];
 
 export const css = ([r, g, b]: Colour, opacity = 1): string => `rgba(${r},${g},${b},${opacity})`;
-
-/** The query of the tiles for a filter; undefined: it leaves nothing of that kind. `ids` are the hazards that a search for words has found. */
-export function queryOf(f: Filter, drills: boolean, at: number | undefined, ids: readonly number[]): string | undefined {
-  const query = new URLSearchParams();
-  const categories = f.categories.filter((c) => (c === "EXERCISE") === drills);
-  if (f.categories.length > 0 && categories.length === 0) return undefined;
-  if (drills) query.set("category", "EXERCISE");
-  else if (categories.length > 0) query.set("category", categories.join(","));
-  if (f.types.length > 0) query.set("type", f.types.join(","));
-  if (f.severities.length > 0) query.set("severity", f.severities.join(","));
-  if (f.text.trim() !== "") {
-    if (ids.length === 0) return undefined;
-    if (ids.length <= NAMED) query.set("filter", `hazard_ID IN (${ids.join(",")})`);
-  }
-  if (at !== undefined) query.set("at", new Date(at).toISOString());
-  return query.toString();
-}
 
 interface Kept {
   readonly tag: string;
@@ -99,7 +77,6 @@ export interface Wanted {
 export class Surface {
   readonly #kept = new Map<string, Kept>();
   readonly #missing = new Set<string>();
-  readonly #early = new Map<string, Promise<Response>>();
   #map: MapLibre | undefined;
   #wanted: Wanted | undefined;
   #queries: Record<string, string | undefined> = {};
@@ -108,8 +85,8 @@ export class Surface {
   #retry: ReturnType<typeof setTimeout> | undefined;
   #failures = 0;
 
-  /** `failing` hears whether tiles that are wanted have not come. */
-  constructor(private readonly api: Pick<Api, "request">, private readonly failing: (are: boolean) => void) {}
+  /** `change` is that of the list on the screen; `failing` hears whether tiles that are wanted have not come. */
+  constructor(private readonly api: Pick<Api, "request">, private readonly change: () => number, private readonly failing: (are: boolean) => void) {}
 
   /** Says what to show. What is as before is not asked for again. */
   show(wanted: Wanted): void {
@@ -118,18 +95,6 @@ export class Surface {
     if (!this.#map) return;
     this.#aim();
     if (before && before.hazards !== wanted.hazards) this.#refresh();
-  }
-
-  /** Asks for tiles before there is a map: to make one keeps the page busy. */
-  ahead(tiles: readonly Tile[], filter: Filter, at: number | undefined): void {
-    const query = queryOf(filter, false, at, []);
-    if (query === undefined) return;
-    for (const [z, x, y] of tiles) {
-      const path = this.#address(query).slice(PROTOCOL.length + 2).replace("{z}/{x}/{y}", `${z}/${x}/${y}`);
-      const answer = this.api.request(path);
-      answer.catch(() => {}); // the map asks again
-      this.#early.set(path, answer);
-    }
   }
 
   /** Puts the sources and layers on a map, again after each change of its style; `before` is the layer that they lie beneath. */
@@ -158,9 +123,9 @@ export class Surface {
     const path = url.slice(PROTOCOL.length + 2);
     const before = this.#kept.get(path);
     try {
-      const early = this.#early.get(path);
-      this.#early.delete(path);
-      const answer = await early?.catch(() => undefined) ?? await this.api.request(path, { signal, headers: before ? { "If-None-Match": before.tag } : {}, allow: [304] });
+      const early = await takeEarly(path)?.catch(() => undefined);
+      const current = early && Number(early.headers.get("Hazardd-Change")) >= this.change(); // of a moment's answer it says nothing
+      const answer = current ? early : await this.api.request(path, { signal, headers: before ? { "If-None-Match": before.tag } : {}, allow: [304] });
       const now = answer.status === 304 && before ? before : { tag: answer.headers.get("ETag") ?? "", data: await answer.arrayBuffer() };
       this.#kept.delete(path);
       this.#kept.set(path, now);
@@ -206,7 +171,7 @@ export class Surface {
   }
 
   #address(query: string): string {
-    return `${PROTOCOL}://tiles/{z}/{x}/{y}.mvt?${DRAWN}${query && `&${query}`}`;
+    return `${PROTOCOL}:/${pathOf(query)}`;
   }
 
   /** Asks for all tiles in sight again, soon. */

@@ -1,7 +1,7 @@
 // The map itself: MapLibre, and what is drawn on it. It knows hazards, and nothing of the page around it.
 import maplibregl, { type ExpressionSpecification, type FilterSpecification, type GeoJSONSource, type LayerSpecification, type MapGeoJSONFeature } from "maplibre-gl";
 import type { Feature, FeatureCollection, Geometry, Point } from "geojson";
-import { basemapStyle, groundAhead, registerBasemap, strong, tilesOf } from "../basemap";
+import { basemapStyle, registerBasemap, strong } from "../basemap";
 import { contains } from "../geometry";
 import type { Api } from "../api";
 import { isEmpty, between, type Hazards } from "../diff";
@@ -17,7 +17,7 @@ import type { Area } from "./areas";
 import { place, type Placed, type Spot } from "./crowd";
 import { Images, large, pixels, SYMBOL } from "./images";
 import { workerAddress } from "./library";
-import { DEEPEST, FOUND, Surface, UNCHECKED } from "./surface";
+import { FOUND, Surface, UNCHECKED } from "./surface";
 import "./swatches.css";
 
 maplibregl.setWorkerUrl(workerAddress);
@@ -149,18 +149,13 @@ export class MapView {
   constructor(
     container: HTMLElement,
     private readonly listener: Listener,
-    options: { api: Pick<Api, "request">; theme: Theme; view: View | undefined; filter: Filter; at: number | undefined; reducedMotion: () => boolean },
+    options: { api: Pick<Api, "request">; change: () => number; theme: Theme; view: View | undefined; reducedMotion: () => boolean },
   ) {
     this.#theme = options.theme;
-    this.#surface = new Surface(options.api, (are) => listener.lacking(are));
+    this.#surface = new Surface(options.api, options.change, (are) => listener.lacking(are));
     maplibregl.addProtocol("hazards", this.#surface.load);
     this.#reducedMotion = options.reducedMotion;
     if (this.#said) this.#most = STREETS_END;
-    if (options.view) {
-      const size = { width: container.clientWidth, height: container.clientHeight };
-      this.#surface.ahead(tilesOf(options.view, size, DEEPEST), options.filter, options.at);
-      groundAhead(options.view, size);
-    }
     const map = (this.map = new maplibregl.Map({
       container,
       style: basemapStyle(options.theme),

@@ -2,7 +2,7 @@
 import { effect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { again, beginAgain } from "../again";
-import { ABOVE, addressOf, canShow, NARROW, saves, sizeFor } from "../begin";
+import { addressOf, canShow, NARROW, saves, sizeFor } from "../begin";
 import { New } from "../edit/parts";
 import { library } from "../map/library";
 import { lastView, type View } from "../url";
@@ -337,11 +337,17 @@ function Notes() {
   );
 }
 
-/** The map's code, with all that it cannot do without. The ground of the view comes meanwhile. */
-async function readyMap(page: Page) {
+/** The map's code, with all that it cannot do without. The ground of the view comes meanwhile, and what lies on it once the line is free. */
+async function readyMap(page: Page, place: HTMLElement) {
+  const { store } = page;
   const begin = beginning(page);
-  void import("../basemap").then((m) => m.groundAhead(begin, { width: innerWidth, height: ABOVE })).catch(() => {});
-  await library(() => answered(page));
+  const size = { width: place.clientWidth, height: place.clientHeight };
+  const ahead = import("../map/ahead");
+  void ahead.then((m) => m.groundAhead(begin, size)).catch(() => {});
+  await library(async () => {
+    if (begin && !page.map.peek()) void ahead.then((m) => m.surfaceAhead(store.api, begin, size, store.filter.peek(), store.past.peek()?.at)).catch(() => {});
+    await answered(page);
+  });
   return import("./view");
 }
 
@@ -367,7 +373,7 @@ function MapPlace() {
     const stop = effect(() => {
       if (moves(page) || page.pictured.value && !saves()) page.moving.value = true;
     });
-    if (!saves()) void listRead(page).then(() => (over ? undefined : readyMap(page))).catch(() => {}); // whoever needs it asks again
+    if (!saves()) void listRead(page).then(() => (over ? undefined : readyMap(page, place.current!))).catch(() => {}); // whoever needs it asks again
     return () => {
       over = true;
       stop();
@@ -386,7 +392,7 @@ function MapPlace() {
           page.mapLost.value = true;
           if (++failures >= 3 && !page.store.api.user) void beginAgain();
         };
-        return Promise.all([again(() => readyMap(page), failed, over.signal), painted()]);
+        return Promise.all([again(() => readyMap(page, place.current!), failed, over.signal), painted()]);
       })
       .then(async ([code]) => {
         await answered(page);

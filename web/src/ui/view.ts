@@ -1,6 +1,7 @@
 // Puts the map into the page: what it shows is what the page shows, and what happens on it happens on the page.
 import { effect } from "@preact/signals";
 import { trust } from "../freshness";
+import { groundAhead, surfaceAhead } from "../map/ahead";
 import { windowOf } from "../map/start";
 import { MapView } from "../map/view";
 import type { Hazard } from "../model";
@@ -34,6 +35,12 @@ export function putMap(page: Page, place: HTMLElement, view: View | undefined, s
   const { store } = page;
   place.replaceChildren();
   const linked = store.view.peek() !== undefined;
+  const begin = view ?? start(page, place);
+  if (begin) {
+    const size = { width: place.clientWidth, height: place.clientHeight };
+    surfaceAhead(store.api, begin, size, store.filter.peek(), store.past.peek()?.at);
+    groundAhead(begin, size);
+  }
   const map = new MapView(
     place,
     {
@@ -68,7 +75,7 @@ export function putMap(page: Page, place: HTMLElement, view: View | undefined, s
       },
       lacking: (are) => (page.lacking.value = are),
     },
-    { api: store.api, theme: page.theme.value, view: view ?? start(page, place), filter: store.filter.peek(), at: store.past.peek()?.at, reducedMotion: () => page.reducedMotion.value },
+    { api: store.api, change: () => store.connection.peek().fresh.change ?? 0, theme: page.theme.value, view: begin, reducedMotion: () => page.reducedMotion.value },
   );
   page.map.value = map;
   page.layers.value = map.layers;
