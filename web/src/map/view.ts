@@ -81,6 +81,8 @@ const STREETS_END = 20;
 const STEP = 0.5;
 /** Hazards of one place that a touch lists. */
 const LISTED = 100;
+/** Between frames until the map is drawn once, milliseconds. */
+const FRAME = 150;
 /** Pictures of numbers that are kept. */
 const NUMBERS = 1_500;
 /** From this importance on a hazard always has a symbol, the largest; and from that on a larger one. */
@@ -196,6 +198,7 @@ export class MapView {
       this.#gaps = true;
       this.listener.gaps(true);
     });
+    this.#fewFrames();
     map.on("click", (e) => void this.#click(e));
     map.on("mousemove", (e) => this.#hover(e));
     map.on("mouseout", () => this.listener.hovered(undefined, { x: 0, y: 0 }));
@@ -215,6 +218,31 @@ export class MapView {
     if (theme === this.#theme) return;
     this.#theme = theme;
     this.#ready = false;
+  /**
+   * Until the map is drawn once, or somebody moves it, it is drawn at most every FRAME: each part that comes would have a frame of its own, most of them
+   * without anything to see, which keeps a phone from answering a touch.
+   */
+  #fewFrames(): void {
+    const { map } = this;
+    const paint = map.triggerRepaint.bind(map);
+    let last = -FRAME;
+    let waiting: ReturnType<typeof setTimeout> | undefined;
+    const draw = () => {
+      waiting = undefined;
+      last = performance.now();
+      paint();
+    };
+    map.triggerRepaint = () => {
+      waiting ??= setTimeout(draw, Math.max(0, last + FRAME - performance.now()));
+    };
+    const over = () => {
+      clearTimeout(waiting);
+      map.triggerRepaint = paint;
+      paint();
+    };
+    void Promise.race([map.once("idle"), map.once("movestart")]).then(over);
+  }
+
     this.map.setStyle(basemapStyle(theme), { diff: false });
   }
 
