@@ -4,10 +4,10 @@
 // without colour. A tile is asked for again when hazards change, with the tag of what is there; until its answer is there, the map shows the one before.
 import type { AddProtocolAction, ExpressionSpecification, FilterSpecification, LayerSpecification, Map as MapLibre, VectorTileSource } from "maplibre-gl";
 import { LostError, type Api } from "../api";
+import { isFiltering, type Filter } from "../filter";
 import { DEEPEST, pathOf, queryOf, takeEarly } from "./ahead";
 
 const PROTOCOL = "hazards";
-import { isFiltering, type Filter } from "../filter";
 
 type Theme = "light" | "dark";
 type Colour = readonly [red: number, green: number, blue: number];
@@ -188,8 +188,19 @@ export class Surface {
   }
 }
 
-/** Of the layers, those that a click finds. */
-export const FOUND = ["surface-hit", "surface-track", "surface-drills-hit"];
+/** Edges of stand-ins, which a click does not find. */
+const standIn: ExpressionSpecification = ["in", ["get", "place_kind"], ["literal", ["region", "country"]]];
+const polygon: ExpressionSpecification = ["==", ["geometry-type"], "Polygon"];
+
+/**
+ * The hazards whose areas or tracks are within meters of a place, by number. They are looked up in the tiles when somebody points there: a layer for it,
+ * though nobody sees it, cost seconds where ten thousand areas are, for their triangles.
+ */
+export function areasAt(map: MapLibre, longitude: number, latitude: number, meters: number): number[] {
+  const near = ["<=", ["distance", { type: "Point", coordinates: [longitude, latitude] }], meters];
+  const filter = ["all", ["any", polygon, ["!", standIn]], near] as unknown as FilterSpecification;
+  return [REAL, DRILLS].flatMap((source) => map.querySourceFeatures(source, { sourceLayer: "areas", filter, ...UNCHECKED })).map((f) => Number(f.id));
+}
 
 /** The colour of a level's line. */
 const lineColour = (theme: Theme): ExpressionSpecification => {
@@ -207,9 +218,7 @@ export function layersOf(theme: Theme): LayerSpecification[] {
   const is = (severity: string): ExpressionSpecification => ["==", ["get", "severity"], severity];
   const worst: ExpressionSpecification = ["==", ["get", "worst"], true];
   const ofClass = (c: keyof typeof all): FilterSpecification => (c === "worst" ? worst : ["all", is(c), ["!", worst]]);
-  const polygon: ExpressionSpecification = ["==", ["geometry-type"], "Polygon"];
   const lines: ExpressionSpecification = ["==", ["geometry-type"], "LineString"];
-  const standIn: ExpressionSpecification = ["in", ["get", "place_kind"], ["literal", ["region", "country"]]];
   const round = { "line-join": "round", "line-cap": "round" } as const;
   const out: LayerSpecification[] = [];
   for (const c of ["ADVISORY", "WATCH", "WARNING", "worst"] as const) {
@@ -218,7 +227,6 @@ export function layersOf(theme: Theme): LayerSpecification[] {
     if (fill) out.push({ id: `surface-fill-${c}`, type: "fill", ...danger, filter: ofClass(c), paint: { "fill-color": css(fill[0]), "fill-opacity": fill[1], "fill-antialias": false } });
     if (pattern) out.push({ id: `surface-pattern-${c}`, type: "fill", ...danger, filter: ofClass(c), paint: { "fill-pattern": `surface|${c}|${theme}`, "fill-antialias": false } });
   }
-  out.push({ id: "surface-hit", type: "fill", ...areas, filter: polygon, paint: { "fill-opacity": 0 } });
   for (const c of ["WATCH", "WARNING"] as const) {
     out.push({
       id: `surface-single-${c}`,
@@ -248,7 +256,6 @@ export function layersOf(theme: Theme): LayerSpecification[] {
     },
     { id: "surface-track-edge", type: "line", ...areas, filter: ["all", lines, ["!", standIn]], layout: round, paint: { "line-color": theme === "dark" ? "#000000" : "#ffffff", "line-width": 4.6 } },
     { id: "surface-track", type: "line", ...areas, filter: ["all", lines, ["!", standIn]], layout: round, paint: { "line-color": lineColour(theme), "line-width": 2.2 } },
-    { id: "surface-drills-hit", type: "fill", ...drills, filter: polygon, paint: { "fill-opacity": 0 } },
     // No real area has a line of black and white.
     { id: "surface-drills-back", type: "line", ...drills, layout: { "line-join": "round" }, paint: { "line-color": theme === "dark" ? "#000000" : "#ffffff", "line-width": 4 } },
     {

@@ -17,7 +17,7 @@ import type { Area } from "./areas";
 import { place, type Placed, type Spot } from "./crowd";
 import { Images, large, pixels, SYMBOL } from "./images";
 import { workerAddress } from "./library";
-import { FOUND, Surface, UNCHECKED } from "./surface";
+import { areasAt, Surface, UNCHECKED } from "./surface";
 import "./swatches.css";
 
 maplibregl.setWorkerUrl(workerAddress);
@@ -81,6 +81,10 @@ const STREETS_END = 20;
 const STEP = 0.5;
 /** Hazards of one place that a touch lists. */
 const LISTED = 100;
+/** The length of the equator, meters. */
+const EQUATOR = 40_075_017;
+/** A pointer that has not moved for so long rests, milliseconds. */
+const RESTS = 40;
 /** Between frames until the map is drawn once, milliseconds. */
 const FRAME = 150;
 /** Pictures of numbers that are kept. */
@@ -116,6 +120,7 @@ export class MapView {
   #ready = false;
   /** Something did not come since it was last asked for; when that may be asked for again, milliseconds, and how often it was. */
   #gaps = false;
+  #pointed: ReturnType<typeof setTimeout> | undefined;
   #fillAt = 0;
   #fills = 0;
   #theme: Theme;
@@ -191,6 +196,7 @@ export class MapView {
       this.#fills = 0;
       this.listener.gaps(false);
     });
+    this.#fewFrames();
     map.on("error", (e) => {
       // A part of the map that did not come leaves a gap, which is filled when the connection is back; the page tells of that.
       if (!("sourceId" in e)) return console.error(e.error);
@@ -198,26 +204,18 @@ export class MapView {
       this.#gaps = true;
       this.listener.gaps(true);
     });
-    this.#fewFrames();
     map.on("click", (e) => void this.#click(e));
     map.on("mousemove", (e) => this.#hover(e));
-    map.on("mouseout", () => this.listener.hovered(undefined, { x: 0, y: 0 }));
+    map.on("mouseout", () => {
+      clearTimeout(this.#pointed);
+      this.listener.hovered(undefined, { x: 0, y: 0 });
+    });
     this.#moved();
   }
 
   #reducedMotion: () => boolean;
   readonly #overlays = new Map<string, (map: maplibregl.Map, before: string) => void>();
 
-  remove(): void {
-    this.#surface.end();
-    clearInterval(this.#refreshing);
-    this.map.remove();
-  }
-
-  setTheme(theme: Theme): void {
-    if (theme === this.#theme) return;
-    this.#theme = theme;
-    this.#ready = false;
   /**
    * Until the map is drawn once, or somebody moves it, it is drawn at most every FRAME: each part that comes would have a frame of its own, most of them
    * without anything to see, which keeps a phone from answering a touch.
@@ -243,6 +241,17 @@ export class MapView {
     void Promise.race([map.once("idle"), map.once("movestart")]).then(over);
   }
 
+  remove(): void {
+    clearTimeout(this.#pointed);
+    this.#surface.end();
+    clearInterval(this.#refreshing);
+    this.map.remove();
+  }
+
+  setTheme(theme: Theme): void {
+    if (theme === this.#theme) return;
+    this.#theme = theme;
+    this.#ready = false;
     this.map.setStyle(basemapStyle(theme), { diff: false });
   }
 
@@ -745,19 +754,28 @@ export class MapView {
       this.listener.picked([...new Set(distinct(hits).flatMap((id) => this.#placed.get(id)?.ids ?? [id]))].slice(0, LISTED), e.point);
       return;
     }
-    this.listener.picked(this.#areasAt(e.point, touch ? 6 : 1).slice(0, 30), e.point);
+    this.listener.picked(this.#areasAt(e.point, touch ? 6 : 3).slice(0, 30), e.point);
   }
 
   /** The hazards whose areas are at a place, the most severe first. */
   #areasAt(point: maplibregl.Point, slack: number): number[] {
-    const ids = [...new Set(this.#at(point, FOUND, slack).map((f) => Number(f.id)))].filter((id) => this.#shown?.hazards.has(id));
+    if (!this.#ready) return [];
+    const { lng, lat } = this.map.unproject(point);
+    const metersPerPixel = (EQUATOR * Math.cos((lat * Math.PI) / 180)) / (512 * 2 ** this.map.getZoom());
+    const ids = [...new Set(areasAt(this.map, lng, lat, slack * metersPerPixel))].filter((id) => this.#shown?.hazards.has(id));
     return ids.map((id) => this.#shown!.hazards.get(id)!).sort(byImportance(this.#shown!.places)).map((h) => h.hazard_ID);
   }
 
   #hover(e: maplibregl.MapMouseEvent): void {
+    clearTimeout(this.#pointed);
     if (this.map.isMoving()) return;
     const hits = this.#at(e.point, PICKED, 1);
-    const area = hits.length === 0 ? this.#areasAt(e.point, 0) : [];
+    if (hits.length > 0) return this.#point(e, hits, []);
+    // To find areas takes longer than to draw a frame: not while the pointer moves.
+    this.#pointed = setTimeout(() => this.map.isMoving() || this.#point(e, [], this.#areasAt(e.point, 2)), RESTS);
+  }
+
+  #point(e: maplibregl.MapMouseEvent, hits: readonly MapGeoJSONFeature[], area: readonly number[]): void {
     const canvas = this.map.getCanvas();
     if (canvas.style.cursor !== "crosshair") canvas.style.cursor = hits.length + area.length > 0 ? "pointer" : "";
     const first = hits[0];
