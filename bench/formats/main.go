@@ -20,6 +20,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"runtime"
 	"runtime/pprof"
 	"slices"
 	"strconv"
@@ -66,7 +67,8 @@ type format struct{ name, path string }
 type options struct {
 	hazards, rounds int
 	json            bool
-	profile, only   string
+	profile, heap   string
+	only            string
 }
 
 func main() {
@@ -75,18 +77,19 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 5, "changes, after each of which all formats are requested")
 	flag.BoolVar(&o.json, "json", false, "print JSON")
 	flag.StringVar(&o.profile, "profile", "", "write a CPU profile of the service to this `file`")
+	flag.StringVar(&o.heap, "heap", "", "write a profile of what the service holds in memory at the end to this `file`")
 	flag.StringVar(&o.only, "only", "", "the format of this `name` alone")
 	flag.Parse()
 	if served.Kind() == served.KindServer {
-		measure.Exit("bench/formats", serve(flag.Arg(0), o.profile))
+		measure.Exit("bench/formats", serve(flag.Arg(0), o.profile, o.heap))
 		return
 	}
 	paths = slices.DeleteFunc(paths, func(p format) bool { return o.only != "" && p.name != o.only })
 	measure.Main("bench/formats", func(ctx context.Context) error { return run(ctx, o) })
 }
 
-// serve runs the service, and writes a profile of it unless file is empty.
-func serve(dir, file string) (err error) {
+// serve runs the service, and writes profiles of it unless their files have no name.
+func serve(dir, file, heap string) (err error) {
 	if file != "" {
 		f, err := os.Create(file)
 		if err != nil {
@@ -98,7 +101,17 @@ func serve(dir, file string) (err error) {
 		}
 		defer pprof.StopCPUProfile()
 	}
-	return served.Serve(app.Config{Settings: app.Settings{DataDir: dir}}, served.Wait)
+	return served.Serve(app.Config{Settings: app.Settings{DataDir: dir}}, func(ctx context.Context, svc *app.Service, o *served.Orders) error {
+		if err := served.Wait(ctx, svc, o); err != nil || heap == "" {
+			return err
+		}
+		runtime.GC() // the profile is of what was in use after the last one
+		f, err := os.Create(heap)
+		if err != nil {
+			return err
+		}
+		return errors.Join(pprof.WriteHeapProfile(f), f.Close())
+	})
 }
 
 // cost is what one format took, in milliseconds.
@@ -117,11 +130,12 @@ func run(ctx context.Context, o options) (err error) {
 	if err := fill(ctx, dir, o.hazards, hazard.At(time.Now())); err != nil {
 		return err
 	}
-	s, err := served.StartServer(ctx, 0, "--profile="+o.profile, dir)
+	s, err := served.StartServer(ctx, 0, "--profile="+o.profile, "--heap="+o.heap, dir)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Stop()) }()
+	rest := measure.OwnMemory(s.PID())
 	costs := make([]cost, len(paths))
 	for round := range o.rounds + 1 {
 		for i, p := range paths {
@@ -148,7 +162,7 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	r.Tables = append(r.Tables, table)
 	r.Goals = append(r.Goals, measure.AtMost("p99 of GET /hazards/active meanwhile, ms", measure.Quantile(reads, 0.99), goalRead))
-	r.Notes = []string{fmt.Sprintf("%d reads of the active hazards meanwhile: median %.1f ms; peak memory %.0f MB", len(reads), measure.Median(reads), memory)}
+	r.Notes = []string{fmt.Sprintf("%d reads of the active hazards meanwhile: median %.1f ms; own memory %.0f MiB at rest, %.0f at the end; peak %.0f MB with files", len(reads), measure.Median(reads), rest, measure.OwnMemory(s.PID()), memory)}
 	return r.Write(os.Stdout, o.json)
 }
 

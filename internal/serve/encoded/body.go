@@ -118,7 +118,16 @@ func (b *Body) size() int {
 	return 2 * len(b.forms[Identity].data)
 }
 
-func (f *form) set(data []byte) { f.data, f.length = data, []string{strconv.Itoa(len(data))} }
+// set sets the bytes. They are copied where they lie in much more memory, which would be kept with them.
+func (f *form) set(data []byte) {
+	if spare := cap(data) - len(data); spare > leastSpare && spare > len(data)/8 {
+		data = bytes.Clone(data)
+	}
+	f.data, f.length = data, []string{strconv.Itoa(len(data))}
+}
+
+// leastSpare is the memory that is worth a copy, in bytes.
+const leastSpare = 64 << 10
 
 // compress encodes text. A body is compressed once and sent often, but the first reader after a
 // change waits for it. So the levels are those beyond which one percent of size costs several times

@@ -116,17 +116,38 @@ func (c *cache) count(s *slot, body *Body) {
 	}
 }
 
-// buffer holds a body while it is made. A kept body has at most a third of what is kept: 5,000 hazards
-// with plain areas take half of that.
+// buffer holds a body while it is made, in parts: one that grows as a whole has up to twice the memory of
+// what is in it, for as long as the body is kept. A kept body has at most a third of what is kept: 5,000
+// hazards with plain areas take half of that.
 type buffer struct {
-	bytes.Buffer
-	most int // bytes
+	parts [][]byte
+	bytes int
+	most  int
 }
 
+// partBytes is the size of a part, and least the size of a first one: most bodies are small.
+const (
+	partBytes = 256 << 10
+	leastPart = 4 << 10
+)
+
 func (b *buffer) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > b.most {
-		b.Buffer = bytes.Buffer{}
+	if b.bytes+len(p) > b.most {
+		b.parts = nil
 		return 0, ErrLarge
 	}
-	return b.Buffer.Write(p)
+	for rest := p; len(rest) > 0; {
+		last := len(b.parts) - 1
+		if last < 0 || len(b.parts[last]) == cap(b.parts[last]) {
+			b.parts = append(b.parts, make([]byte, 0, min(partBytes, max(leastPart, b.bytes))))
+			last++
+		}
+		n := min(len(rest), cap(b.parts[last])-len(b.parts[last]))
+		b.parts[last] = append(b.parts[last], rest[:n]...)
+		b.bytes, rest = b.bytes+n, rest[n:]
+	}
+	return len(p), nil
 }
+
+// text returns all that was written.
+func (b *buffer) text() []byte { return bytes.Join(b.parts, nil) }

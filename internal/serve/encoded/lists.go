@@ -181,7 +181,7 @@ func (l *Lists) bounded(k key, list iter.Seq2[*hazard.Hazard, int], encode func(
 		}
 		return nil, err
 	}
-	return text.Bytes(), nil
+	return text.text(), nil
 }
 
 // maxLarge bounds how many large forms are remembered.

@@ -1,12 +1,14 @@
 package encoded
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"log/slog"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -275,6 +277,42 @@ func streamedAtOnce(t *testing.T, get func(*Lists, *view.View, writing) error) {
 	} {
 		if err := get(lists, tt.of, encode); errors.Is(err, ErrLarge) != tt.large || made != tt.made {
 			t.Errorf("view %d: %v, encoded %d times, want %d", i, err, made, tt.made)
+		}
+	}
+}
+
+// A kept body has no more memory than it has bytes, whatever the sizes of what is written.
+func TestABodyHasNoMemoryInVain(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 50 {
+		b := buffer{most: 2 << 20}
+		var want []byte
+		for range r.IntN(200) {
+			part := bytes.Repeat([]byte{byte(r.IntN(256))}, r.IntN(1<<r.IntN(17)))
+			if _, err := b.Write(part); err != nil {
+				if len(want)+len(part) <= b.most || len(b.parts) > 0 {
+					t.Fatalf("%d bytes after %d: %v", len(part), len(want), err)
+				}
+				want = nil
+				break
+			}
+			want = append(want, part...)
+		}
+		if got := b.text(); !bytes.Equal(got, want) || cap(got) > len(got)+len(got)/8+4096 {
+			t.Fatalf("%d bytes in %d, want %d", len(got), cap(got), len(want))
+		}
+	}
+}
+
+func TestABodyIsCopiedOutOfMuchMoreMemory(t *testing.T) {
+	text := make([]byte, 1<<20, 2<<20)
+	for i := range text {
+		text[i] = byte(i * i >> 7)
+	}
+	body := NewBody(text, false)
+	for e := range encodings {
+		if got := body.Bytes(e); cap(got)-len(got) > leastSpare+len(got)/8 || e == Identity && !bytes.Equal(got, text) {
+			t.Errorf("%d bytes in %s lie in %d", len(got), e, cap(got))
 		}
 	}
 }
