@@ -115,6 +115,17 @@ func Accepted(lines []string) Wish {
 	return w
 }
 
+// Miles reports whether the reader's units are those of the United States: whether the first language
+// is that of a region that uses them (CLDR, measurement system US), as "en-US". The map does the same
+// (web/src/units.ts).
+func (w Wish) Miles() bool {
+	if len(w.tags) == 0 {
+		return false
+	}
+	_, _, region := w.tags[0].Raw()
+	return region.String() == "US" || region.String() == "LR"
+}
+
 // RTL reports whether a language is written from right to left.
 func RTL(tag string) bool {
 	t, err := language.Parse(tag)

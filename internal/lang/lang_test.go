@@ -71,6 +71,14 @@ func TestTheLanguageThatMeetsTheWish(t *testing.T) {
 	}
 }
 
+func TestTheFirstLanguageSaysTheUnits(t *testing.T) {
+	for header, miles := range map[string]bool{"": false, "en": false, "en-US,en;q=0.9": true, "en;q=0.5, es-US": true, "de-DE, en-US;q=0.8": false, "en-GB": false, "en-LR": true, "zh-Hant-US": true} {
+		if got := Accepted([]string{header}).Miles(); got != miles {
+			t.Errorf("%q: got %v, want %v", header, got, miles)
+		}
+	}
+}
+
 func TestWhatIsNoListOfLanguagesIsRefused(t *testing.T) {
 	for _, list := range []string{"", ",", "fr,", "*", "english language", "f", "fr;q=1", "fr--CA", strings.Repeat("fr,", 300) + "fr", strings.Repeat("fr,", 16) + "fr", "\x00"} {
 		if w, err := Parse(list); err == nil {

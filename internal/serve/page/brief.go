@@ -236,11 +236,32 @@ func (f *Frame) measure(m *hazard.Measurement) string {
 	if word := m.Word(); word != "" {
 		return f.say("word_" + word)
 	}
-	value := m.Value
+	value, unit := m.Value, info.Unit
+	if own, ok := customary[unit]; ok && f.Miles {
+		value, unit = value*own.factor, own.unit
+	}
 	if info.Unit == "km/h" { // 50 kt would become 92.6 km/h, which is too precise
 		value = math.Round(value)
 	}
-	return strings.TrimSpace(f.decimal(value) + " " + info.Unit)
+	return strings.TrimSpace(f.decimal(value) + " " + unit)
+}
+
+const (
+	kmInMile   = 1.609344
+	acresInHa  = 2.471054
+	metersInFt = 0.3048
+)
+
+// customary are the units of the United States for metric ones, and how many are in one of these.
+var customary = map[string]struct {
+	unit   string
+	factor float64
+}{
+	"km/h": {"mph", 1 / kmInMile},
+	"km":   {"mi", 1 / kmInMile},
+	"m":    {"ft", 1 / metersInFt},
+	"ha":   {"acres", acresInHa},
+	"km2":  {"mi²", 1 / (kmInMile * kmInMile)},
 }
 
 // decimal returns a number to about three digits. A large one has its digits in groups of three.

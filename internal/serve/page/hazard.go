@@ -732,6 +732,9 @@ func number(x float64, decimals int) string {
 }
 
 func (f *Frame) squareKilometres(km2 float64) string {
+	if f.Miles {
+		return f.decimal(km2/(kmInMile*kmInMile)) + " mi²"
+	}
 	switch {
 	case km2 < 0.01:
 		return f.grouped(int64(math.Round(km2*1e6))) + " m²"

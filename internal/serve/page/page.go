@@ -36,7 +36,10 @@ type Frame struct {
 	Language *words.Language
 	// Zone is the visitor's time zone, in which times are shown beside UTC; nil if unknown.
 	Zone *time.Location
-	User string // user who is logged in; empty: nobody
+	// Miles reports whether measurements, distances and sizes beside headlines are in the units of the
+	// United States. Headlines are metric for all readers.
+	Miles bool
+	User  string // user who is logged in; empty: nobody
 	// Token is the token in the page's own address, which is never passed to other pages. It is
 	// empty for most pages.
 	Token string

@@ -130,6 +130,25 @@ func TestValuesInWords(t *testing.T) {
 	}
 }
 
+// Found by looking at pages of readers in the United States.
+func TestMeasurementsAreInTheUnitsOfTheReader(t *testing.T) {
+	reader := &Here{Frame: Frame{Miles: true}}
+	metric := &Here{}
+	measured := func(f *Here, name hazard.Quantity, value float64) string {
+		return f.measure(&hazard.Measurement{Name: name, Value: value})
+	}
+	for _, tt := range []struct{ got, want string }{
+		{measured(reader, hazard.Wind, 222), "138 mph"}, {measured(metric, hazard.Wind, 222.2), "222 km/h"},
+		{measured(reader, hazard.Depth, 10), "6.21 mi"}, {measured(reader, hazard.BurntArea, 5500), "13,591 acres"},
+		{measured(reader, hazard.Pressure, 940), "940 hPa"}, {reader.squareKilometres(100), "38.6 mi²"},
+		{reader.Away(16), "10 mi away"}, {metric.Away(16), "16 km away"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("got %q, want %q", tt.got, tt.want)
+		}
+	}
+}
+
 // pageOf returns the page of an active flood, as modified by alter.
 func pageOf(t *testing.T, alter func(*Hazard)) string {
 	t.Helper()

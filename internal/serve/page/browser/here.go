@@ -96,7 +96,7 @@ func (a *Pages) fillHere(r *http.Request, p *pages.Here, values url.Values) erro
 			continue
 		}
 		if x.DistanceKm != nil {
-			one.Away = p.Language.Say("hereAway", "n", strconv.Itoa(int(*x.DistanceKm+0.5)))
+			one.Away = p.Away(*x.DistanceKm)
 		}
 		p.Near = append(p.Near, one)
 	}

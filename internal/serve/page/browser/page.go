@@ -106,11 +106,12 @@ const zoneParameter = "tz"
 // because portals add parameters to links.
 func (a *Pages) frame(r *http.Request) pages.Frame {
 	values := r.URL.Query()
-	wish := lang.Accepted(r.Header["Accept-Language"]).Or(a.Languages)
+	accepted := lang.Accepted(r.Header["Accept-Language"])
+	wish := accepted.Or(a.Languages)
 	if asked, err := lang.Parse(values.Get(route.LangParameter)); err == nil {
 		wish = asked.Or(wish)
 	}
-	f := pages.Frame{Root: a.Cookies.Root, Language: words.Best(wish.Tags()...)}
+	f := pages.Frame{Root: a.Cookies.Root, Language: words.Best(wish.Tags()...), Miles: accepted.Miles()}
 	if strings.HasPrefix(r.URL.Path, subscriptionsPath) {
 		f.Token = values.Get(tokenParameter)
 	}
