@@ -24,6 +24,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime/pprof"
 	"strconv"
 	"time"
 
@@ -44,6 +46,8 @@ const (
 type options struct {
 	hazards, searches, rounds int
 	data, database            string
+	only                      *regexp.Regexp
+	profile                   string
 	json                      bool
 }
 
@@ -54,13 +58,33 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 41, "rounds of GET /hazards/active")
 	flag.StringVar(&o.data, "data", "", "keep the filled store in this `folder`, and use it again")
 	flag.StringVar(&o.database, "database", "", "fill this PostgreSQL `database` instead, or use it again if it is filled")
+	flag.Func("only", "make only the searches whose name matches this regular `expression`", func(text string) (err error) {
+		o.only, err = regexp.Compile(text)
+		return err
+	})
+	flag.StringVar(&o.profile, "profile", "", "write the service's processor profile to this `file`")
 	flag.BoolVar(&o.json, "json", false, "print JSON")
 	flag.Parse()
 	if served.Kind() == served.KindServer {
-		measure.Exit("bench/search", served.Serve(app.Config{Settings: app.Settings{DataDir: flag.Arg(0), Database: flag.Arg(1)}}, served.Wait))
+		measure.Exit("bench/search", serve(flag.Arg(0), flag.Arg(1), flag.Arg(2)))
 		return
 	}
 	measure.Main("bench/search", func(ctx context.Context) error { return run(ctx, o) })
+}
+
+// serve runs the service, and writes its processor profile to a file if that is not empty.
+func serve(dir, database, profile string) (err error) {
+	if profile != "" {
+		f, err := os.Create(profile)
+		if err != nil {
+			return err
+		}
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return errors.Join(err, f.Close())
+		}
+		defer func() { pprof.StopCPUProfile(); err = errors.Join(err, f.Close()) }()
+	}
+	return served.Serve(app.Config{Settings: app.Settings{DataDir: dir, Database: database}}, served.Wait)
 }
 
 func run(ctx context.Context, o options) (err error) {
@@ -81,12 +105,12 @@ func run(ctx context.Context, o options) (err error) {
 	if _, err := fill(ctx, small, "", 0, now); err != nil {
 		return err
 	}
-	with, err := served.StartServer(ctx, 0, large, o.database)
+	with, err := served.StartServer(ctx, 0, large, o.database, o.profile)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, with.Stop()) }()
-	without, err := served.StartServer(ctx, 0, small, "")
+	without, err := served.StartServer(ctx, 0, small, "", "")
 	if err != nil {
 		return err
 	}
@@ -95,6 +119,9 @@ func run(ctx context.Context, o options) (err error) {
 	searches := measure.Table{Title: "Milliseconds of one search over HTTP, page of 100, and of the service's processor time for it", Heads: []string{"search", "mean found", "p50", "p99", "processor p50", "p99", "goal"}}
 	r := &measure.Report{Program: "bench/search", Machine: measure.Machine("folder", large, "hazards", strconv.Itoa(o.hazards), "searches of each kind", strconv.Itoa(o.searches))}
 	for _, k := range kinds {
+		if o.only != nil && !o.only.MatchString(k.name) {
+			continue
+		}
 		took, ran, found, err := searchesOf(ctx, with, k, o.searches, now)
 		if err != nil {
 			return fmt.Errorf("%s: %w", k.name, err)
