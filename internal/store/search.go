@@ -176,6 +176,7 @@ func (s *core) newSearch(ctx context.Context, tx *sql.Tx, wanted query.Query, no
 	r := &searching{store: s.store, q: s.readQ.WithTx(tx), query: wanted, moment: hazard.MaxInstant, now: now, begun: now, present: now, read: map[int64]*hazard.Hazard{}}
 	asked := wanted.Implied()
 	r.Question = find.Question{Tx: tx, Filter: &asked, Sort: wanted.Sort, Limit: wanted.Limit, WhereLater: !find.Decides(wanted.Where)}
+	r.Undecided = r.undecided
 	r.rows = s.database.tables().Finder(&r.Question)
 	var err error
 	if r.last, err = r.q.Counter(ctx, "change"); err != nil {
@@ -445,6 +446,15 @@ func (r *searching) passes(ctx context.Context, found find.Row) (bool, error) {
 	}
 	shapes, err := r.store.shapesOf(ctx, r.q, f.Refs(h))
 	return err == nil && f.MatchPlace(f.Places(h, shapes)), err
+}
+
+// undecided reports whether passes reads the body of a row.
+func (r *searching) undecided(found find.Row) bool {
+	match, sure := r.query.MayMatchPlace(found.Box)
+	if sure && !match || r.knows(found.ID, found.N) != nil {
+		return false
+	}
+	return !sure && found.Areas || r.WhereLater || r.TextLater && r.query.Text != nil
 }
 
 // holds reports whether a row's hazard matches the filter's Where, if the row alone cannot decide.

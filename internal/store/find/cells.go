@@ -121,16 +121,16 @@ func (f sqliteFinder) byCells(ctx context.Context, way *access, after *query.Key
 			ask = conditionOf(ask.text+" WHERE "+behind.text, append(ask.args, behind.args...)...)
 		}
 		ask.text += " ORDER BY " + order
-		part, first := math.MaxInt32, math.MaxInt32
+		part, first := manyRows, math.MaxInt32
 		if f.Limit > 0 {
 			part = f.Limit + f.Limit/4 + 1
 			first = 4 * part // all are rarely needed
 		}
 		ids, err := f.numbers(ctx, fmt.Sprintf("%s LIMIT %d", ask.text, first), ask.args...)
-		for all := len(ids) < first; err == nil; part *= 2 {
+		for all := len(ids) < first; err == nil; part = min(2*part, manyRows) {
 			n := min(part, len(ids))
 			near := slices.Sorted(slices.Values(ids[:n])) // neighbours are often on one page
-			if n > 0 && !f.yield(ctx, rowsOf(near), where, order, yield) {
+			if n > 0 && !f.yieldPart(ctx, rowsOf(near), where, order, yield) {
 				return
 			}
 			if ids = ids[n:]; len(ids) > 0 {

@@ -214,10 +214,7 @@ func (f postgresFinder) parts(ctx context.Context, value, from string, after *qu
 		if _, err := f.read(ctx, numbered(query), where.args, func(r Row) (bool, error) { part = append(part, r); return true, nil }); err != nil {
 			return false, err
 		}
-		f.Coming = nil
-		for _, r := range part {
-			f.Coming = append(f.Coming, r.ID)
-		}
+		f.comes(part)
 		for _, r := range part {
 			if more, err := found(r); err != nil || !more {
 				return false, err

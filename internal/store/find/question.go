@@ -75,8 +75,10 @@ type Question struct {
 	numbered func(query string) string
 	// having are the types of hazards with a measurement that matches the filter, if known.
 	having []hazard.Type
-	// Coming are the hazards of the next rows, in order. When the body of one is read, those of the
-	// next are likely to be needed.
+	// Undecided reports whether the caller needs the body of a row to decide; nil means of none.
+	Undecided func(Row) bool
+	// Coming are the hazards of the next rows whose bodies are needed, in order. When the body of one
+	// is read, so are those of the next.
 	Coming []int64
 }
 
@@ -367,6 +369,16 @@ func (f *Question) read(ctx context.Context, query string, args []any, found fun
 		}
 	}
 	return true, rows.Err()
+}
+
+// comes says which rows are next.
+func (f *Question) comes(rows []Row) {
+	f.Coming = nil
+	for _, r := range rows {
+		if f.Undecided != nil && f.Undecided(r) {
+			f.Coming = append(f.Coming, r.ID)
+		}
+	}
 }
 
 // numbers returns the integers that a query yields.

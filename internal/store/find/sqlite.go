@@ -708,6 +708,7 @@ func (f sqliteFinder) byPlace(ctx context.Context, way *access, after *query.Key
 			}
 			rest = rest[n:]
 			slices.SortFunc(read, func(a, b Row) int { return f.Sort.Compare(a.Key, b.Key) })
+			f.comes(read)
 			for len(read) > 0 && (len(rest) == 0 || before(read[0].Key, rest[0])) {
 				if !yield(read[0], nil) {
 					return
@@ -737,6 +738,23 @@ func (f sqliteFinder) yield(ctx context.Context, from, where condition, order st
 		yield(Row{}, err)
 	}
 	return err == nil && more
+}
+
+// yieldPart is yield of rows that are few: all are read before the first is yielded.
+func (f sqliteFinder) yieldPart(ctx context.Context, from, where condition, order string, yield func(Row, error) bool) bool {
+	var part []Row
+	_, err := f.rows(ctx, from, where, order, func(r Row) (bool, error) { part = append(part, r); return true, nil })
+	if err != nil {
+		yield(Row{}, err)
+		return false
+	}
+	f.comes(part)
+	for _, r := range part {
+		if !yield(r, nil) {
+			return false
+		}
+	}
+	return true
 }
 
 // merge calls found with the rows of several sorted sequences, in order, until it returns false.
