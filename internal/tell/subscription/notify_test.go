@@ -590,14 +590,14 @@ func TestWhatMayNotHaveComeIsToldWhenItHoldsAgain(t *testing.T) {
 				}
 				defer b.run(b.svc)()
 				settle(time.Second)
+				if !end {
+					b.net.answer("https://a.example/x", answer)
+				}
 				h := b.flood()
 				if end {
 					settle(time.Second) // the first message arrives
 					b.net.answer("https://a.example/x", answer)
 					b.save(h.ID, over(hazard.EndAllClear))
-				} else {
-					b.net.answer("https://a.example/x", answer)
-					b.save(h.ID, severity_(hazard.Watch))
 				}
 				settle(2 * time.Second)
 				b.save(h.ID, func(h *hazard.Hazard) { h.Severity, h.Status, h.Reason, h.End = hazard.Warning, hazard.Active, "", 0 })
