@@ -59,7 +59,7 @@ test("times with long names of zones stay in the panel, in Arabic too", { tag: "
     await reading.locator("form input").nth(1).fill(reader.password);
     await reading.locator("form button").click();
     const panel = reading.locator("#panel");
-    await expect(panel.locator(".facts").first()).toContainText("UTC");
+    await expect(panel.locator(".facts").filter({ hasText: "UTC" })).toBeVisible(); // people may stand before the times
     await expect(panel.locator(".facts").nth(1)).toBeVisible();
     await expect(panel.locator("dd", { has: reading.locator("bdi") }).first()).toHaveText(/\S \S+ ada$/); // with spaces between the words
     await expectNothingWider(panel);
