@@ -18,7 +18,7 @@ const enlarge = async (page: import("@playwright/test").Page) => {
   if (isPhone(page)) await page.getByRole("button", { name: "Make the list larger" }).click();
 };
 
-/** What a map by key says, and one for everybody does not. */
+/** What only a map by key says. */
 const unseen = "Not signed in: drafts and approvals are not shown here.";
 
 test("the map opens without a login, without tools to edit, and leads to the login", async ({ page, server }) => {

@@ -13,11 +13,6 @@ import (
 	"github.com/hazardd/hazardd/internal/format/gpkg"
 )
 
-func add(w *gpkg.Writer, wkb []byte, box gpkg.Box, values ...any) error {
-	gpkg.Give(w, values...)
-	return w.Add(wkb, box)
-}
-
 // The checks follow the specification's abstract tests, by requirement.
 func TestAGeoPackageIsAsTheSpecificationSays(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a #1?%.gpkg")
@@ -31,13 +26,13 @@ func TestAGeoPackageIsAsTheSpecificationSays(t *testing.T) {
 	for _, v := range []float64{9.5, -53} {
 		wkb = binary.LittleEndian.AppendUint64(wkb, math.Float64bits(v))
 	}
-	if err := add(w, wkb, gpkg.Box{West: 9.5, South: -53, East: 9.5, North: -53}, "Łódź 'x'", int64(1)<<40, 0.5, "2026-11-02T06:00:00.000Z"); err != nil {
+	if err := gpkg.AddRow(w, wkb, gpkg.Box{West: 9.5, South: -53, East: 9.5, North: -53}, "Łódź 'x'", int64(1)<<40, 0.5, "2026-11-02T06:00:00.000Z"); err != nil {
 		t.Fatal(err)
 	}
-	if err := add(w, nil, gpkg.Box{}, "", nil, nil, nil); err != nil {
+	if err := gpkg.AddRow(w, nil, gpkg.Box{}, "", nil, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := add(w, nil, gpkg.Box{}, "too few"); err == nil {
+	if err := gpkg.AddRow(w, nil, gpkg.Box{}, "too few"); err == nil {
 		t.Error("a row with too few values is accepted")
 	}
 	if err := w.Close(t.Context()); err != nil {

@@ -15,8 +15,22 @@ import (
 	"time"
 )
 
-// Give gives the values of the next feature.
-func Give(w *Writer, values ...any) {
+// closed completes a file, and opens it with SQLite.
+func closed(t testing.TB, w *Writer, file string) *sql.DB {
+	t.Helper()
+	if err := w.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// AddRow adds a feature with its values.
+func AddRow(w *Writer, wkb []byte, box Box, values ...any) error {
 	for _, v := range values {
 		switch v := v.(type) {
 		case nil:
@@ -29,10 +43,6 @@ func Give(w *Writer, values ...any) {
 			w.Real(v)
 		}
 	}
-}
-
-func add(w *Writer, wkb []byte, box Box, values ...any) error {
-	Give(w, values...)
 	return w.Add(wkb, box)
 }
 
@@ -69,19 +79,12 @@ func TestTheTableIsOneOfSQLite(t *testing.T) {
 					wkb = bytes.Repeat([]byte{byte(i)}, r.IntN(c.longest))
 					row[1] = geometry(wkb, Box{})
 				}
-				if err := add(w, wkb, Box{}, row[2:]...); err != nil {
+				if err := AddRow(w, wkb, Box{}, row[2:]...); err != nil {
 					t.Fatal(err)
 				}
 				want = append(want, row)
 			}
-			if err := w.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			db, err := sql.Open("sqlite", file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = db.Close() })
+			db := closed(t, w, file)
 			check := func(when string) {
 				var said string
 				if err := db.QueryRowContext(t.Context(), `PRAGMA integrity_check`).Scan(&said); err != nil || said != "ok" && !c.atLock { // the hole before is no page

@@ -29,18 +29,11 @@ func TestTheTreeOfBoxesIsOneOfSQLite(t *testing.T) {
 			} else {
 				boxes[int64(i+1)] = box
 			}
-			if err := add(w, wkb, box); err != nil {
+			if err := AddRow(w, wkb, box); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := w.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		db, err := sql.Open("sqlite", file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = db.Close() })
+		db := closed(t, w, file)
 		check := func(when string) {
 			t.Helper()
 			var said string

@@ -104,7 +104,7 @@ func (a *Pages) fillHere(r *http.Request, p *pages.Here, values url.Values) erro
 	return nil
 }
 
-// insideKm is from how many kilometers on a position is told with its distance from the nearest town.
+// insideKm is how far from a town a position may be without its distance being told.
 const insideKm = 5
 
 // points are the directions from a town, from north on.
