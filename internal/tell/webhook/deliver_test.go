@@ -458,6 +458,29 @@ func TestWhatTheOwnerMayNotKnowOfIsNotTold(t *testing.T) {
 	})
 }
 
+// A bit that turned in the name of an owner makes a name of nobody, which may be no text.
+func TestADamagedOwnerCostsTheOthersNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		const damaged = "f\xe9re"
+		b.people[damaged] = b.people["bob"]
+		own := b.hook(damaged, `"url":"https://own.example/hook"`)
+		b.hook("root", `"url":"https://root.example/hook"`)
+		b.people[damaged] = person{gone: true}
+		stop := b.run(b.svc)
+		defer stop()
+		settle()
+		b.flood()
+		settle()
+		if n := len(b.net.to("root.example")); n != 1 {
+			t.Errorf("the other is told %d times, want 1", n)
+		}
+		got, err := b.svc.Get(t.Context(), b.author("root"), own.ID)
+		if err != nil || got.Status != Disabled || !strings.Contains(got.Reason, "f\uFFFDre") {
+			t.Errorf("%+v %v", got, err)
+		}
+	})
+}
+
 // A repeated delivery is checked against the present rights to read the product,
 // however new its change is.
 func TestWhatIsWithdrawnBeforeItIsDeliveredIsNotTold(t *testing.T) {

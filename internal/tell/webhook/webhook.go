@@ -488,6 +488,7 @@ func (s *Service) Delete(ctx context.Context, who tell.Author, id string, now ha
 
 // disable records that a webhook was disabled, and why.
 func (s *Service) disable(ctx context.Context, id, reason string, now hazard.Instant) error {
+	reason = strings.ToValidUTF8(reason, "\uFFFD") // it may name what is damaged; JSON refuses it otherwise, and no webhook would get anything
 	s.Logger.Warn("a webhook is disabled", "webhook", id, "reason", reason)
 	audit := auth.Audit{At: now, Action: "webhook.disable", Subject: id, Detail: reason, OK: true}
 	return s.update(ctx, id, audit, func(h *hook) error {
