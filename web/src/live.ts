@@ -62,6 +62,7 @@ const BEAT = 5_000;
 const ANSWER = 4_000; // later than this the connection counts as lost
 const RELOAD = 300_000; // the whole list again, should an event have been missed
 const CROWDED = 60_000; // without a word of the server: how long the page polls when all streams are taken; how long it asks nothing beside its stream
+const SILENT = 20_000; // the server says something on each stream every 15 seconds
 /** What a server answers that has no room for a crowd. */
 const FULL = [429, 503];
 // An outage ends for all pages at once: they must not come back at once.
@@ -80,6 +81,7 @@ export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: 
   let streams = true;
   let polls = 0; // until the stream is asked for again
   let failures = 0;
+  let heard = 0; // when the stream last said something
   const isPublic = () => api.open && !api.user;
 
   async function list(): Promise<void> {
@@ -115,6 +117,7 @@ export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: 
       return false;
     }
     failures = 0;
+    heard = Date.now();
     sink.heard();
     let failed: unknown;
     const watch = beats(both).catch((error: unknown) => {
@@ -127,6 +130,7 @@ export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: 
       for (;;) {
         const { done, value } = await reader.read();
         if (done) return true; // the token ended, or the server did: ask again
+        heard = Date.now();
         sink.heard();
         for (const event of parser.push(value)) {
           if (event.event === "reset") {
@@ -150,17 +154,24 @@ export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: 
   }
 
   async function beats(until: AbortSignal): Promise<void> {
-    for (let n = 1; !until.aborted; n++) {
+    let left = 0; // beats that are left out
+    let refused = 0;
+    for (let n = 1; !until.aborted;) {
       await around.pause(BEAT, until);
       if (until.aborted) return;
+      if (left-- > 0) {
+        // Nothing but the stream itself says that it is open.
+        if (Date.now() - heard > SILENT) throw new LostError("the stream is silent");
+        continue;
+      }
       try {
-        if (n % (RELOAD / BEAT) === 0) await list();
+        if (n++ % (RELOAD / BEAT) === 0) await list();
         else sink.heard(freshness((await api.request(feed.path, { method: "HEAD", signal: until, timeout: ANSWER })).headers));
+        refused = 0;
       } catch (error) {
-        // The server is there, but refuses a crowd. Its stream goes on: opening it again would cost more than what was refused.
+        // The server refuses one reader, or a crowd. Its stream goes on: opening it again would cost more than what was refused.
         if (!isPublic() || !FULL.includes((error as Problem).status)) throw error;
-        sink.heard();
-        await around.pause(CROWDED * (0.5 + around.random()), until);
+        left = Math.min(2 ** refused++, CROWDED / BEAT) * (0.5 + around.random());
       }
     }
   }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { LostError, Problem, type Api, type Options } from "../src/api";
 import { follow, type Sink, type Surroundings } from "../src/live";
 import type { Change, Hazard } from "../src/model";
@@ -97,28 +97,60 @@ describe("following the server", () => {
     expect(told.slice(1, 5)).toEqual(["lost: no route", "lost: no route", "lost: no route", "all 2 as of 8"]);
     expect(pauses.slice(0, 3)).toEqual([500, 1_000, 2_000]);
   });
-  test("keeps its stream when a crowd leaves no room for what it asks beside it", async () => {
+  /** A public page whose stream is open, and says something every so many milliseconds, while all beats are refused; until it has asked so often. */
+  async function refused(until: number, says: number) {
+    vi.useFakeTimers({ toFake: ["Date"] });
     const over = new AbortController();
     const asked: string[] = [];
-    const pauses: number[] = [];
     const lost: string[] = [];
-    let end = () => {};
+    const begun = Date.now();
+    const at: number[] = [];
+    let say = () => {};
+    let said = begun;
     const api = {
       open: true,
       request: async (path: string, options: Options = {}) => {
         asked.push(`${options.method ?? "GET"} ${path}`);
+        if (asked.length === until) over.abort();
         if (options.method === "HEAD") {
-          if (asked.length > 4) end();
+          at.push((Date.now() - begun) / 1_000);
           throw new Problem(503, "too many requests of all addresses", [], 1);
         }
-        if (path === "/events") return new Response(new ReadableStream({ start: (c) => void (end = () => (over.abort(), c.close())) }));
-        return list(7)();
+        if (path !== "/events") return list(7)();
+        return new Response(
+          new ReadableStream({
+            start: (c) => {
+              say = () => c.enqueue(new TextEncoder().encode(": still here\n\n"));
+              options.signal!.addEventListener("abort", () => c.error(new Error("aborted")));
+            },
+          }),
+        );
       },
     } as unknown as Api;
-    const around: Surroundings = { pause: async (ms) => void pauses.push(ms), hidden: () => false, random: () => 0.5 };
-    await follow(api, { all: () => {}, change: () => {}, reset: () => {}, heard: () => {}, lost: (why) => lost.push(why) }, over.signal, around);
+    const around: Surroundings = {
+      pause: async (ms) => {
+        vi.setSystemTime(Date.now() + ms);
+        if (Date.now() - said >= says) {
+          said = Date.now();
+          say();
+          await new Promise((resolve) => setTimeout(resolve)); // what is said is read
+        }
+      },
+      hidden: () => false,
+      random: () => 0.5,
+    };
+    const sink = { all: () => {}, change: () => {}, reset: () => {}, heard: () => {}, lost: (why: string) => void lost.push(`${(Date.now() - begun) / 1_000} s: ${why}`) };
+    await follow(api, sink, over.signal, around).finally(() => vi.useRealTimers());
+    return { asked, at, lost };
+  }
+  test("keeps its stream when the server refuses what is asked beside it, and asks that more rarely", async () => {
+    const { asked, at, lost } = await refused(8, 15_000);
     expect(lost).toEqual([]);
-    expect(asked).toEqual(["GET /hazards/active", "GET /events", "HEAD /hazards/active", "HEAD /hazards/active", "HEAD /hazards/active"]);
-    expect(pauses.slice(0, 2)).toEqual([5_000, 60_000]);
+    expect(asked).toEqual(["GET /hazards/active", "GET /events", ...Array(6).fill("HEAD /hazards/active")]);
+    expect(at.map((t, i) => t - (at[i - 1] ?? 0))).toEqual([5, 10, 15, 25, 45, 65]);
+  });
+  test("is lost when the server refuses what is asked beside a stream that has gone silent", async () => {
+    const { lost } = await refused(8, Infinity);
+    expect(lost[0]).toBe("25 s: the stream is silent");
   });
 });
