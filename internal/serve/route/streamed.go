@@ -26,7 +26,7 @@ func (a *Router) Streamed(w http.ResponseWriter, r *http.Request, tag string, re
 	h["Vary"] = append(h["Vary"], varies...)
 	if encoded.Matches(r.Header["If-None-Match"], tag) {
 		delete(h, "Content-Type")
-		w.WriteHeader(http.StatusNotModified)
+		unchanged(w)
 		return nil
 	}
 	if r.Method == http.MethodHead {
