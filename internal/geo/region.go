@@ -28,6 +28,7 @@ var errIntricate = errors.New("too complex")
 type side struct {
 	a, b   position
 	weight int32
+	fresh  bool // split has not compared it with others yet
 }
 
 // appendSides appends the sides of polygons with the given weight. Their rings may run either way.
@@ -54,9 +55,9 @@ func appendRing(to []side, r ring, weight int32) []side {
 
 func newSide(a, b position, weight int32) side {
 	if comparePositions(a, b) > 0 {
-		return side{b, a, -weight}
+		return side{b, a, -weight, true}
 	}
-	return side{a, b, weight}
+	return side{a, b, weight, true}
 }
 
 // net returns sides sorted, with sides between the same positions combined, and without those whose
@@ -75,6 +76,7 @@ func net(sides []side) []side {
 		}
 		if last := len(out) - 1; last >= 0 && out[last].a == s.a && out[last].b == s.b {
 			out[last].weight += s.weight
+			out[last].fresh = out[last].fresh && s.fresh
 			continue
 		}
 		if last := len(out) - 1; last >= 0 && out[last].weight == 0 {
@@ -123,13 +125,24 @@ func pairs(w *work, sides []side, f func(i, j int) bool) error {
 // takes less time than to index it.
 const maxNear = 64
 
-// near does the same as pairs for sides in the order of net, with the pairs in another order. It
-// looks through the sides that begin beside each side, to the east, unless they are many or of areas
-// that may be invalid: which of those are too complex to repair does not depend on it.
+// near does the same as pairs for sides in the order of net, with the pairs in another order, and
+// without those of two sides that are not fresh. It looks through the sides that begin beside each
+// side, to the east, unless they are many or of areas that may be invalid: which of those are too
+// complex to repair does not depend on it, so there it compares all pairs.
 func near(w *work, sides []side, f func(i, j int)) error {
 	end, passed := make([]int, len(sides)), 0 // end is the first side that begins too far in the east
+	var fresh []int
 	for i, s := range sides {
-		n := sort.Search(len(sides)-i, func(k int) bool { return sides[i+k].a.x > s.b.x })
+		if s.fresh {
+			fresh = append(fresh, i)
+		}
+		n, most := 1, len(sides)-i
+		for n < most && sides[i+n].a.x <= s.b.x {
+			n *= 2
+		}
+		most = min(n, most)
+		n /= 2
+		n += sort.Search(most-n, func(k int) bool { return sides[i+n+k].a.x > s.b.x })
 		end[i] = i + n
 		passed += n
 	}
@@ -144,10 +157,23 @@ func near(w *work, sides []side, f func(i, j int)) error {
 	}
 	for i, s := range sides {
 		low, high := min(s.a.y, s.b.y), max(s.a.y, s.b.y)
-		for j := i + 1; j < end[i]; j++ {
+		look := func(j int) {
 			if t := &sides[j]; min(t.a.y, t.b.y) <= high && low <= max(t.a.y, t.b.y) {
 				f(i, j)
 			}
+		}
+		if s.fresh {
+			fresh = fresh[1:]
+			for j := i + 1; j < end[i]; j++ {
+				look(j)
+			}
+			continue
+		}
+		for _, j := range fresh {
+			if j >= end[i] {
+				break
+			}
+			look(j)
 		}
 	}
 	return nil
@@ -210,8 +236,13 @@ func split(w *work, sides []side) ([]side, error) {
 		if len(at) == 0 {
 			return sides, nil
 		}
-		var next []side
+		next := make([]side, 0, len(sides)+2*len(at))
 		for i, s := range sides {
+			if len(at[i]) == 0 {
+				s.fresh = false
+				next = append(next, s)
+				continue
+			}
 			from := s.a
 			slices.SortFunc(at[i], func(p, q position) int {
 				return cmp.Or(cmp.Compare(reach(s.a, p), reach(s.a, q)), comparePositions(p, q))
