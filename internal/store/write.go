@@ -152,14 +152,22 @@ func (s *Store) Write(ctx context.Context, clock hazard.Clock, origin Origin, f 
 }
 
 // fairTime is how long a transaction with more to do goes on although another writer waits: shorter
-// ones would cost much more than they do.
-const fairTime = 25 * time.Millisecond
+// ones would cost much more than they do. People are few, and wait only for shortTime.
+const (
+	fairTime  = 25 * time.Millisecond
+	shortTime = 5 * time.Millisecond
+)
 
 // Yield reports whether the transaction should commit what it has done, and leave the rest to another
 // one: it has run for fairTime, and a writer of a higher rank waits in this process, or any in another
-// one on PostgreSQL. It does not know of other programs that wait for an SQLite file.
+// one on PostgreSQL; or it has run for shortTime, and a person waits in this process. It does not know
+// of other programs that wait for an SQLite file.
 func (t *Tx) Yield() (bool, error) {
-	if time.Since(t.began) < fairTime {
+	ran := time.Since(t.began)
+	if ran >= shortTime && t.store.turns.waits(min(t.rank, People+1)) {
+		return true, nil
+	}
+	if ran < fairTime {
 		return false, nil
 	}
 	if t.store.turns.waits(t.rank) {

@@ -17,11 +17,12 @@ func TestATransactionYieldsToHigherRanks(t *testing.T) {
 		other store.Rank
 		want  bool
 	}{
-		"a person":                        {25 * time.Millisecond, store.People, true},
+		"a person":                        {5 * time.Millisecond, store.People, true},
 		"a feed that warns":               {25 * time.Millisecond, store.Warnings, true},
 		"another such feed":               {time.Second, store.Feeds, false},
 		"bookkeeping":                     {time.Second, store.Bookkeeping, false},
-		"a person, but it has just begun": {24 * time.Millisecond, store.People, false},
+		"a person, but it has just begun": {4 * time.Millisecond, store.People, false},
+		"a feed, but it has just begun":   {24 * time.Millisecond, store.Warnings, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
