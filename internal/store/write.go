@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
+	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/net/trace"
 	"github.com/hazardd/hazardd/internal/store/find"
@@ -528,12 +529,16 @@ func (t *txn) addAudit(row sqlc.AddAuditParams) (err error) {
 	return t.q.AddAudit(t.ctx, row)
 }
 
-// KeepAreas stores the geometries of areas and returns references to them, sorted and each once.
-func (t *Tx) KeepAreas(areas []hazard.Area) ([]hazard.AreaRef, error) {
+// KeepAreas stores the geometries of areas and returns references to them, sorted and each once. shapes,
+// if given, are those of the areas: the transaction need not read them back.
+func (t *Tx) KeepAreas(areas []hazard.Area, shapes ...geo.Shape) ([]hazard.AreaRef, error) {
 	var refs []hazard.AreaRef
-	for _, a := range areas {
+	for i, a := range areas {
 		sum := sha256.Sum256([]byte(a.Geometry))
 		ref := hazard.AreaRef{Role: a.Role, Digest: hex.EncodeToString(sum[:])}
+		if shapes != nil && !shapes[i].Coarse() { // the text does not tell that one is coarse
+			t.store.shapes.Put(ref.Digest, shapes[i], shapes[i].Size())
+		}
 		if err := t.q.AddGeometry(t.ctx, sqlc.AddGeometryParams{Digest: ref.Digest, Geojson: a.Geometry}); err != nil {
 			return nil, err
 		}

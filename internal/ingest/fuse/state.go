@@ -202,11 +202,11 @@ func (w *writer) area(h *hazard.Hazard, state *hazard.EventState, at *place) err
 
 // keep stores areas.
 func (w *writer) keep(placed []placedArea) ([]hazard.AreaRef, error) {
-	var areas []hazard.Area
-	for _, p := range placed {
-		areas = append(areas, hazard.Area{Role: p.role, Geometry: p.shape.GeoJSON()})
+	areas, shapes := make([]hazard.Area, len(placed)), make([]geo.Shape, len(placed))
+	for i, p := range placed {
+		areas[i], shapes[i] = hazard.Area{Role: p.role, Geometry: p.shape.GeoJSON()}, p.shape
 	}
-	return w.tx.KeepAreas(areas)
+	return w.tx.KeepAreas(areas, shapes...)
 }
 
 // round keeps a position to about 10 cm.
