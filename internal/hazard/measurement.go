@@ -84,7 +84,7 @@ func Quantities() []QuantityInfo { return quantities }
 
 // Info returns the quantity's description, and whether the quantity exists.
 func (q Quantity) Info() (QuantityInfo, bool) {
-	return first(quantities, func(info QuantityInfo) bool { return info.Name == q })
+	return first(quantities, func(info *QuantityInfo) bool { return info.Name == q })
 }
 
 // Range returns the plausible limits of the value.
@@ -131,7 +131,7 @@ func (m *Measurement) worse(b *Measurement) bool {
 
 // Measured returns the measurement of a quantity, and whether there is one.
 func Measured(all []Measurement, q Quantity) (Measurement, bool) {
-	return first(all, func(m Measurement) bool { return m.Name == q })
+	return first(all, func(m *Measurement) bool { return m.Name == q })
 }
 
 // worst returns for each quantity the worse of a and b. Both are sorted by name.

@@ -18,7 +18,12 @@ const (
 
 // CleanLine makes text safe for one line: it applies Clean, and replaces each run of white space by
 // one blank.
-func CleanLine(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }
+func CleanLine(s string) string {
+	if plain(s) && !strings.ContainsAny(s, "\n\t") && !strings.Contains(s, "  ") { // as most text is
+		return strings.Trim(s, " ")
+	}
+	return strings.Join(strings.Fields(Clean(s)), " ")
+}
 
 // Clean removes what can deceive a reader or break a terminal, a log or a file name. It removes
 // control characters except line feed and tab, byte order marks, bidirectional overrides and other

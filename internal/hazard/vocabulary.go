@@ -2,7 +2,6 @@ package hazard
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -96,13 +95,15 @@ func Types() []TypeInfo { return types }
 
 // Info returns the type's row, and whether the type is configured.
 func (t Type) Info() (TypeInfo, bool) {
-	return first(types, func(info TypeInfo) bool { return info.ID == t })
+	return first(types, func(info *TypeInfo) bool { return info.ID == t })
 }
 
 // first returns the first element that satisfies is, and whether there is one.
-func first[T any](list []T, is func(T) bool) (found T, ok bool) {
-	if i := slices.IndexFunc(list, is); i >= 0 {
-		return list[i], true
+func first[T any](list []T, is func(*T) bool) (found T, ok bool) {
+	for i := range list {
+		if is(&list[i]) {
+			return list[i], true
+		}
 	}
 	return found, false
 }
@@ -143,7 +144,7 @@ func Severities() []SeverityInfo { return severities }
 
 // ParseSeverity returns the severity of a severity_id, and whether there is one.
 func ParseSeverity(id string) (Severity, bool) {
-	info, ok := first(severities, func(s SeverityInfo) bool { return s.ID == id })
+	info, ok := first(severities, func(s *SeverityInfo) bool { return s.ID == id })
 	return info.Severity, ok
 }
 
@@ -199,5 +200,5 @@ func Categories() []CategoryInfo { return categories }
 
 // Info returns the category's row, and whether the category exists.
 func (c Category) Info() (CategoryInfo, bool) {
-	return first(categories, func(info CategoryInfo) bool { return info.ID == c })
+	return first(categories, func(info *CategoryInfo) bool { return info.ID == c })
 }

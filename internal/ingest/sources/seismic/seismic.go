@@ -5,7 +5,6 @@ package seismic
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -141,14 +140,17 @@ func Named(start hazard.Instant) (key string, near []string) {
 	return name(at), []string{name(next)}
 }
 
-var kindForm = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,20}$`)
+// kindForm reports whether s looks like a type of a magnitude: 1 to 20 letters, digits and a few signs.
+func kindForm(s string) bool {
+	return s != "" && len(s) <= 20 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-") == ""
+}
 
 // Describe adds the strength, depth and time of the earthquake, one line each.
 func (q *Quake) Describe(b *strings.Builder, start hazard.Instant) {
 	b.WriteString("Magnitude ")
 	if q.Magnitude.Known {
 		b.WriteString(Decimal(q.Magnitude.Value))
-		if kind := strings.TrimSpace(q.Kind); kindForm.MatchString(kind) && !strings.EqualFold(kind, "m") {
+		if kind := strings.TrimSpace(q.Kind); kindForm(kind) && !strings.EqualFold(kind, "m") {
 			b.WriteString(" (" + kind + ")")
 		}
 	} else {
@@ -175,7 +177,7 @@ func (q *Quake) Measure(r *hazard.Report) {
 	source.Measure(r, hazard.Depth, q.Depth.Value, q.Depth.Known)
 	source.Measure(r, hazard.Intensity, q.MMI.Value, q.MMI.Known)
 	for i := range r.Measurements {
-		if kind := strings.TrimSpace(q.Kind); r.Measurements[i].Name == hazard.Magnitude && kindForm.MatchString(kind) && !strings.EqualFold(kind, "m") {
+		if kind := strings.TrimSpace(q.Kind); r.Measurements[i].Name == hazard.Magnitude && kindForm(kind) && !strings.EqualFold(kind, "m") {
 			r.Measurements[i].Scale = strings.ToLower(kind)
 		}
 	}

@@ -252,7 +252,7 @@ func (q *quake) suspect(start, updated, now hazard.Instant) string {
 // description describes what is known, one line for each fact.
 func (q *quake) description(start hazard.Instant, ids []string) string {
 	var b strings.Builder
-	b.Grow(512)
+	b.Grow(256)
 	say := func(words ...string) {
 		for _, w := range words {
 			b.WriteString(w)
@@ -320,6 +320,9 @@ func address(s string) *url.URL {
 
 // webAddress returns s as an absolute http or https address, or "" if it is not one.
 func webAddress(s string) string {
+	if path, own := strings.CutPrefix(s, "https://earthquake.usgs.gov/"); own && len(path) <= maxID && isCode(strings.ReplaceAll(path, "/", "")) {
+		return s // as nearly all are
+	}
 	if u := address(s); u != nil {
 		return u.String()
 	}
