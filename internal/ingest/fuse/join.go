@@ -156,7 +156,7 @@ func (w *writer) join(g *group, before *store.Event, d *decision) (at spot, err 
 	} else if err := w.joinByUUID(self, own); err != nil {
 		return at, err
 	}
-	named, err := w.namesakes(g, before, self, union(own.Head.Refs, d.refs), moved)
+	named, refs, err := w.namesakes(g, before, self, union(own.Head.Refs, d.refs), moved)
 	if err != nil {
 		return at, err
 	}
@@ -176,9 +176,10 @@ func (w *writer) join(g *group, before *store.Event, d *decision) (at spot, err 
 	if !elsewhere && len(g.absorbed) == 0 && !(moved && (byRule || together)) {
 		return spot{hazardID: self.HazardID, why: self.Joined}, nil
 	}
-	refs, err := w.tx.Events.Refs(self.Name())
-	if err != nil {
-		return at, err
+	if before != nil {
+		if refs, err = w.tx.Events.Refs(self.Name()); err != nil {
+			return at, err
+		}
 	}
 	c, err := w.clusterOf(self, refs, named, g, drill, false)
 	if err != nil {
@@ -203,11 +204,11 @@ func (w *writer) join(g *group, before *store.Event, d *decision) (at spot, err 
 }
 
 // namesakes stores the names of a group's event at other sources, and returns the other events that
-// share a name with it and are the same.
-func (w *writer) namesakes(g *group, before, self *store.Event, refs []string, moved bool) ([]store.Event, error) {
+// share a name with it and are the same. Of a new event it also returns all these names.
+func (w *writer) namesakes(g *group, before, self *store.Event, refs []string, moved bool) (same []store.Event, all []string, err error) {
 	for _, ref := range refs {
 		if err := w.addRef(ref, g.event); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	names := refs
@@ -221,13 +222,13 @@ func (w *writer) namesakes(g *group, before, self *store.Event, refs []string, m
 		if before == nil { // its keys are those of the reports
 			earlier = w.tx.Events.Refs
 		}
-		more, err := earlier(self.Name())
-		if err != nil {
-			return nil, err
+		if all, err = earlier(self.Name()); err != nil {
+			return nil, nil, err
 		}
-		names = union(names, more)
+		names = union(names, all)
 	}
-	return w.called(self, names)
+	same, err = w.called(self, names)
+	return same, all, err
 }
 
 // event returns the stored form of an event of a hazard, for comparisons.
