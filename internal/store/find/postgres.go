@@ -84,8 +84,9 @@ func (Postgres) Finder(f *Question) Finder {
 // text they are.
 func (f postgresFinder) TellsText() bool { return f.Filter.TextIsWords() }
 
-// conditions adds the conditions of the filter.
-func (f postgresFinder) conditions() {
+// conditions adds the conditions of the filter, and returns one more that the index by place decides: it
+// only follows from the others, and is empty without a box.
+func (f postgresFinder) conditions() (place condition) {
 	f.filtered()
 	q := f.Filter
 	if q.ByNumber() {
@@ -117,8 +118,9 @@ func (f postgresFinder) conditions() {
 		if q.Possible { // and those that are nowhere
 			parts, any.args = append(parts, "s.bounds && ?::text::box"), append(any.args, boxText(geo.Box{West: -1, East: 1, South: 99, North: 101}))
 		}
-		f.where.add("("+strings.Join(parts, " OR ")+")", any.args...)
+		place.add("("+strings.Join(parts, " OR ")+")", any.args...)
 	}
+	return place
 }
 
 // wordsTSQuery returns a query for hazards with all words of the text. Words contain no quotes.
@@ -154,12 +156,23 @@ func (f postgresFinder) Each(ctx context.Context, after *query.Key, found func(R
 		types = types[1:]
 	}
 	among(&f.where, "s.type_id", types, func(t hazard.Type) any { return string(t) }) // PostgreSQL does not know that they have other severities
-	f.conditions()
+	f.byValue = f.Sort.ByValue()
+	place := f.conditions()
 	f.leaveOutDue()
-	if f.Sort.ByValue() {
-		return f.byValue(ctx, after, found)
+	if f.byValue || f.Limit == 0 {
+		f.add(place)
+		place = condition{}
 	}
-	_, err = f.parts(ctx, "", "searchable s", after, func(after *query.Key) (condition, string) {
+	if f.byValue {
+		return f.eachByValue(ctx, after, found)
+	}
+	from := conditionOf("searchable s")
+	if narrow, err := f.narrow(ctx, place); err != nil {
+		return err
+	} else if narrow { // OFFSET keeps PostgreSQL from following the order, and where it is to do so nothing leads to the index
+		from = conditionOf("(SELECT * FROM searchable s WHERE "+place.text+" OFFSET 0) s", place.args...)
+	}
+	_, err = f.parts(ctx, "", from, after, func(after *query.Key) (condition, string) {
 		if after == nil {
 			return condition{}, f.order()
 		}
@@ -168,12 +181,47 @@ func (f postgresFinder) Each(ctx context.Context, after *query.Key, found func(R
 	return err
 }
 
-// byValue is Each in the order of a quantity.
-func (f postgresFinder) byValue(ctx context.Context, after *query.Key, found func(Row) (bool, error)) error {
+// add adds a condition to those of the filter; it may be empty.
+func (f postgresFinder) add(c condition) {
+	if c.text != "" {
+		f.where.add(c.text, c.args...)
+	}
+}
+
+// narrow reports whether the index by place leads to a page sooner than the order does. PostgreSQL takes
+// every box for a two-hundredth of all hazards; a sample of them says how many there are.
+func (f postgresFinder) narrow(ctx context.Context, place condition) (bool, error) {
+	switch {
+	case place.text == "" || f.Filter.ByNumber() || f.Way == 1:
+		return false, nil
+	case f.Way > 1:
+		return true, nil
+	}
+	const (
+		sample  = 500
+		rowCost = 2 // a row along the order costs that much more than one of the index by place, which come in the order of the table
+	)
+	typed := conditionOf("TRUE")
+	if f.Sort.By == query.BySeverity {
+		among(&typed, "s.type_id", f.Filter.Types, func(t hazard.Type) any { return string(t) })
+	}
+	query := fmt.Sprintf(`SELECT (SELECT coalesce(max(id), 0) FROM searchable), count(*), count(*) FILTER (WHERE %s), count(*) FILTER (WHERE %s), count(*) FILTER (WHERE %s) FROM searchable s
+		WHERE s.id = ANY (ARRAY(SELECT m * (2 * i + 1) / %d FROM generate_series(0, %d) i, (SELECT max(id) AS m FROM searchable) t))`,
+		typed.text, place.text, f.where.text, 2*sample, sample-1)
+	var total, all, order, placed, wanted float64
+	if err := f.Tx.QueryRowContext(ctx, numbered(query), slices.Concat(typed.args, place.args, f.where.args)...).Scan(&total, &all, &order, &placed, &wanted); err != nil {
+		return false, err
+	}
+	// Of none in the sample there may be half a one.
+	return max(placed, 0.5)/max(all, 1)*total < rowCost*float64(f.Limit)*order/max(wanted, 0.5), nil
+}
+
+// eachByValue is Each in the order of a quantity.
+func (f postgresFinder) eachByValue(ctx context.Context, after *query.Key, found func(Row) (bool, error)) error {
 	for _, half := range f.halvesByValue(after) {
-		from, value := "hazard_values o JOIN searchable s ON s.id = o.hazard_id", "o.value"
+		from, value := conditionOf("hazard_values o JOIN searchable s ON s.id = o.hazard_id"), "o.value"
 		if half.lacks {
-			from, value = "searchable s", "NULL::double precision"
+			from, value = conditionOf("searchable s"), "NULL::double precision"
 		}
 		more, err := f.parts(ctx, value, from, after, func(after *query.Key) (condition, string) {
 			for _, h := range f.halvesByValue(after) {
@@ -198,7 +246,7 @@ func (f postgresFinder) byValue(ctx context.Context, after *query.Key, found fun
 
 // parts reads one part after the other, and reports whether more are wanted. behind returns the
 // condition for rows after a position, and their order.
-func (f postgresFinder) parts(ctx context.Context, value, from string, after *query.Key, behind func(*query.Key) (condition, string), found func(Row) (bool, error)) (more bool, err error) {
+func (f postgresFinder) parts(ctx context.Context, value string, from condition, after *query.Key, behind func(*query.Key) (condition, string), found func(Row) (bool, error)) (more bool, err error) {
 	limit := max(leastRows, f.Limit+1)
 	if f.Limit == 0 {
 		limit = manyRows
@@ -209,9 +257,9 @@ func (f postgresFinder) parts(ctx context.Context, value, from string, after *qu
 		if rest.text != "" {
 			where.add(rest.text, rest.args...)
 		}
-		query := fmt.Sprintf("SELECT %s FROM %s WHERE %s ORDER BY %s LIMIT %d", f.columns(value), from, where.text, order, limit)
+		query := fmt.Sprintf("SELECT %s FROM %s WHERE %s ORDER BY %s LIMIT %d", f.columns(value), from.text, where.text, order, limit)
 		var part []Row
-		if _, err := f.read(ctx, numbered(query), where.args, func(r Row) (bool, error) { part = append(part, r); return true, nil }); err != nil {
+		if _, err := f.read(ctx, numbered(query), slices.Concat(from.args, where.args), func(r Row) (bool, error) { part = append(part, r); return true, nil }); err != nil {
 			return false, err
 		}
 		f.comes(part)
@@ -229,7 +277,7 @@ func (f postgresFinder) parts(ctx context.Context, value, from string, after *qu
 
 // Count implements Finder as that of SQLite does.
 func (f postgresFinder) Count(ctx context.Context) (n int64, err error) {
-	f.conditions()
+	f.add(f.conditions())
 	from, where := conditionOf("searchable s"), f.where
 	if f.onlyMeasured() {
 		from, where = conditionOf("hazard_values"), measured(f.Filter.Measures[0], "")

@@ -73,6 +73,8 @@ type Question struct {
 	// parameters of its database.
 	byType   string
 	numbered func(query string) string
+	// byValue means that rows are read in the order of a quantity, from halvesByValue.
+	byValue bool
 	// having are the types of hazards with a measurement that matches the filter, if known.
 	having []hazard.Type
 	// Undecided reports whether the caller needs the body of a row to decide; nil means of none.
@@ -98,7 +100,14 @@ func (f *Question) filtered() {
 	if q.UpdatedSince != nil {
 		c.add("s.last_update_ms >= ?", int64(*q.UpdatedSince))
 	}
-	for _, m := range q.Measures {
+	ordered := -1
+	if f.byValue {
+		_, ordered = f.orderedBy()
+	}
+	for i, m := range q.Measures {
+		if i == ordered {
+			continue // the order's own rows say it
+		}
 		one := measured(m, "v.")
 		c.add("EXISTS (SELECT 1 FROM hazard_values v WHERE v.hazard_id = s.id AND "+one.text+")", one.args...)
 	}
@@ -212,14 +221,7 @@ func (f *Question) halvesByValue(after *query.Key) (all []valued) {
 	if f.Sort.Descending {
 		direction, beyond = " DESC", "<"
 	}
-	of := query.Measure{Quantity: f.Sort.Quantity, Low: math.Inf(-1), High: math.Inf(1)}
-	if f.Sort.By == query.ByImportance {
-		of.Quantity = importance
-	}
-	wanted := slices.IndexFunc(f.Filter.Measures, func(m query.Measure) bool { return m.Quantity == of.Quantity })
-	if wanted >= 0 {
-		of = f.Filter.Measures[wanted]
-	}
+	of, wanted := f.orderedBy()
 	if after == nil || !after.Lacks {
 		has := valued{where: measured(of, "o."), order: "o.value" + direction + ", o.hazard_id" + direction}
 		if after != nil {
@@ -236,6 +238,19 @@ func (f *Question) halvesByValue(after *query.Key) (all []valued) {
 		lacks.where.add("s.id "+beyond+" ?", after.ID)
 	}
 	return append(all, lacks)
+}
+
+// orderedBy returns the range of values in the order of a quantity, and its place in the filter's
+// Measures; -1 if the filter does not require the quantity.
+func (f *Question) orderedBy() (of query.Measure, wanted int) {
+	of = query.Measure{Quantity: f.Sort.Quantity, Low: math.Inf(-1), High: math.Inf(1)}
+	if f.Sort.By == query.ByImportance {
+		of.Quantity = importance
+	}
+	if wanted = slices.IndexFunc(f.Filter.Measures, func(m query.Measure) bool { return m.Quantity == of.Quantity }); wanted >= 0 {
+		of = f.Filter.Measures[wanted]
+	}
+	return of, wanted
 }
 
 // types returns the types that can match the filter, as far as known.

@@ -566,10 +566,11 @@ func (f sqliteFinder) Each(ctx context.Context, after *query.Key, found func(Row
 	}
 	f.TextLater = way == nil && f.withWords == nil || !f.TellsText()
 	f.WithBodies = f.WhereLater || f.TextLater && f.Filter.Text != nil // one statement for each would take most of the time
+	f.byValue = f.Sort.ByValue()
 	f.conditions(way != nil && f.withWords == nil)
 	f.leaveOutDue()
-	if f.Sort.ByValue() {
-		return f.byValue(ctx, way, after, found)
+	if f.byValue {
+		return f.eachByValue(ctx, way, after, found)
 	}
 	order := f.order()
 	if way != nil {
@@ -646,9 +647,9 @@ func (f sqliteFinder) byTypes(ctx context.Context, after *query.Key, order strin
 	return f.merge(streams, found)
 }
 
-// byValue is Each in the order of a quantity. Without an access path it reads the index, separately
+// eachByValue is Each in the order of a quantity. Without an access path it reads the index, separately
 // for each type.
-func (f sqliteFinder) byValue(ctx context.Context, way *access, after *query.Key, found func(Row) (bool, error)) error {
+func (f sqliteFinder) eachByValue(ctx context.Context, way *access, after *query.Key, found func(Row) (bool, error)) error {
 	more := true
 	wanted := func(r Row) (_ bool, err error) {
 		more, err = found(r)
