@@ -66,9 +66,8 @@ type Question struct {
 	Named bool
 	// WithBodies means that rows are read with their states, from the table c.
 	WithBodies bool
-	// withWords are the IDs of the hazards with the words of the filter, sorted; nil if they were not
-	// listed.
-	withWords []int64
+	// withWords lists the hazards with the words of the filter; nil if it does not pay.
+	withWords *wordList
 	// byType is the table hazard_values along its index by type, and numbered gives a statement the
 	// parameters of its database.
 	byType   string

@@ -491,27 +491,69 @@ func (f sqliteFinder) size(ctx context.Context, way *access, limit int, total fl
 	return float64(len(all)), nil
 }
 
-// listWords is size of an access path along words. It keeps the list, so that neither an access path
-// nor the order asks for the words again. If there are many, that is cheaper than the states along
-// the order only if these are more: how many there are of both is estimated from the first.
+// listWords is size of an access path along words. If there are many, a list of the hazards with them,
+// made where the order needs it, is cheaper than the states along the order only if these are more: how
+// many there are of both is estimated from the first.
 func (f sqliteFinder) listWords(ctx context.Context, way *access, total float64) (n float64, err error) {
 	const stateCost = 24 // a state along the order costs that much more than the next of a list
-	ids, err := f.list(ctx, fmt.Sprintf("%s LIMIT %d", way.some.text, maxRows), way.some.args...)
+	const sample = 2 * fewRows
+	ids, err := f.list(ctx, fmt.Sprintf("%s LIMIT %d", way.some.text, sample), way.some.args...)
 	if err != nil {
 		return 0, err
 	}
-	if len(ids) == maxRows {
-		if all := maxRows * total / float64(ids[maxRows-1]); f.Limit == 0 || all*all > stateCost*float64(f.Limit)*total {
-			return maxRows + 1, nil
-		}
-		rest, err := f.list(ctx, way.some.text+" AND rowid > ?", append(slices.Clone(way.some.args), ids[maxRows-1])...)
+	complete, all := len(ids) < sample, 0.0
+	if !complete {
+		all = sample * total / float64(ids[sample-1])
+	}
+	if !complete && all < maxRows {
+		rest, err := f.list(ctx, fmt.Sprintf("%s AND rowid > ? LIMIT %d", way.some.text, maxRows), append(slices.Clone(way.some.args), ids[sample-1])...)
 		if err != nil {
 			return 0, err
 		}
-		ids = append(ids, rest...)
+		ids, complete = append(ids, rest...), len(rest) < maxRows
 	}
-	f.withWords, way.from = ids, rowsOf(ids)
-	return float64(len(ids)), nil
+	if complete {
+		f.withWords, way.from = &wordList{first: ids, last: math.MaxInt64}, rowsOf(ids)
+		return float64(len(ids)), nil
+	}
+	last := ids[len(ids)-1]
+	if f.Limit == 0 || all*all > stateCost*float64(f.Limit)*total {
+		return maxRows + 1, nil
+	}
+	f.withWords = &wordList{first: ids, last: last, span: max(1, int64(blockOfWords*total/all)), blocks: map[int64][]int64{}, list: func(from, to int64) ([]int64, error) {
+		return f.list(ctx, way.some.text+" AND rowid BETWEEN ? AND ?", append(slices.Clone(way.some.args), from, to)...)
+	}}
+	return all, nil
+}
+
+// blockOfWords is the number of hazards in a block of a wordList.
+const blockOfWords = 1000
+
+// wordList knows which hazards have the words of a filter. It lists the first, and others in blocks of
+// neighbouring numbers: a page in an order of time is from few of these.
+type wordList struct {
+	first  []int64
+	last   int64 // of first
+	span   int64 // of the numbers of a block
+	blocks map[int64][]int64
+	list   func(from, to int64) ([]int64, error)
+}
+
+func (l *wordList) has(id int64) (bool, error) {
+	ids := l.first
+	if id > l.last {
+		var listed bool
+		var err error
+		i := id / l.span
+		if ids, listed = l.blocks[i]; !listed {
+			if ids, err = l.list(i*l.span, (i+1)*l.span-1); err != nil {
+				return false, err
+			}
+			l.blocks[i] = ids
+		}
+	}
+	_, has := slices.BinarySearch(ids, id)
+	return has, nil
 }
 
 // list returns the integers that a query yields. SQLite hands them over as one text, which costs less
@@ -555,11 +597,12 @@ func (f sqliteFinder) Each(ctx context.Context, after *query.Key, found func(Row
 	if way == nil {
 		among(&f.where, "s.type_id", f.having, func(t hazard.Type) any { return string(t) })
 	}
-	if f.withWords != nil {
+	byWords := way != nil && way.words
+	if f.withWords != nil && !byWords {
 		all := found
 		found = func(r Row) (bool, error) {
-			if _, has := slices.BinarySearch(f.withWords, r.ID); !has {
-				return true, nil
+			if has, err := f.withWords.has(r.ID); err != nil || !has {
+				return err == nil, err
 			}
 			return all(r)
 		}
@@ -567,7 +610,7 @@ func (f sqliteFinder) Each(ctx context.Context, after *query.Key, found func(Row
 	f.TextLater = way == nil && f.withWords == nil || !f.TellsText()
 	f.WithBodies = f.WhereLater || f.TextLater && f.Filter.Text != nil // one statement for each would take most of the time
 	f.byValue = f.Sort.ByValue()
-	f.conditions(way != nil && f.withWords == nil)
+	f.conditions(way != nil && !byWords && f.withWords == nil)
 	f.leaveOutDue()
 	if f.byValue {
 		return f.eachByValue(ctx, way, after, found)
