@@ -59,7 +59,7 @@ func (c *Hazard) assets() *assets {
 	for _, a := range c.Assets.List {
 		row := assetRow{Name: a.Name, What: strings.Join(slices.DeleteFunc([]string{a.Kind, a.Org}, func(s string) bool { return s == "" }), ", "), Where: c.say("townInside")}
 		if !a.Inside {
-			row.Where = c.say("assetAway", "n", c.decimal(a.Km))
+			row.Where = c.Away(a.Km)
 		}
 		out.Rows = append(out.Rows, row)
 	}

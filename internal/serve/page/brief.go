@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/atlas/symbol"
+	"github.com/hazardd/hazardd/internal/atlas/town"
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
@@ -262,6 +263,31 @@ var customary = map[string]struct {
 	"m":    {"ft", 1 / metersInFt},
 	"ha":   {"acres", acresInHa},
 	"km2":  {"mi²", 1 / (kmInMile * kmInMile)},
+}
+
+// Away says how far away something is, in the units of the reader.
+func (f *Frame) Away(km float64) string {
+	if f.Miles {
+		return f.say("hereAwayMiles", "n", f.distance(km/kmInMile))
+	}
+	return f.say("hereAway", "n", f.distance(km))
+}
+
+// townAway says how far away and in which direction a town is; bearing is in degrees.
+func (f *Frame) townAway(km, bearing float64) string {
+	key := "townAway"
+	if f.Miles {
+		key, km = "townAwayMiles", km/kmInMile
+	}
+	return f.say(key, "n", f.distance(km), "direction", town.Direction(bearing))
+}
+
+// distance returns a number to one digit after the point below ten, as the map has it.
+func (f *Frame) distance(n float64) string {
+	if n < 9.95 {
+		return number(n, 1)
+	}
+	return f.grouped(int64(math.Round(n)))
 }
 
 // decimal returns a number to about three digits. A large one has its digits in groups of three.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/atlas/gazetteer"
 	"github.com/hazardd/hazardd/internal/atlas/population"
-	"github.com/hazardd/hazardd/internal/atlas/town"
+
 	"github.com/hazardd/hazardd/internal/format/headline"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -577,7 +577,7 @@ func (c *Hazard) people() *people {
 	for _, t := range c.Towns {
 		where := c.say("townInside")
 		if !t.Inside {
-			where = c.say("townAway", "n", c.grouped(int64(math.Round(t.Km))), "direction", town.Direction(t.Bearing))
+			where = c.townAway(t.Km, t.Bearing)
 		}
 		p.Places = append(p.Places, fmt.Sprintf("%s (%s), %s, %s", t.Name, t.Country, c.grouped(hazard.TwoDigits(t.People)), where))
 	}

@@ -43,14 +43,6 @@ type HerePlace struct {
 // HTML returns the page.
 func (h *Here) HTML() ([]byte, error) { return execute(h.language(), "here.html", h) }
 
-// Away says how far away something is.
-func (h *Here) Away(km float64) string {
-	if h.Miles {
-		return h.say("hereAwayMiles", "n", number(km/kmInMile, 0))
-	}
-	return h.say("hereAway", "n", number(km, 0))
-}
-
 // Title is what the page says first.
 func (h *Here) Title() string {
 	switch {

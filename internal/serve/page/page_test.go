@@ -141,7 +141,8 @@ func TestMeasurementsAreInTheUnitsOfTheReader(t *testing.T) {
 		{measured(reader, hazard.Wind, 222), "138 mph"}, {measured(metric, hazard.Wind, 222.2), "222 km/h"},
 		{measured(reader, hazard.Depth, 10), "6.21 mi"}, {measured(reader, hazard.BurntArea, 5500), "13,591 acres"},
 		{measured(reader, hazard.Pressure, 940), "940 hPa"}, {reader.squareKilometres(100), "38.6 mi²"},
-		{reader.Away(16), "10 mi away"}, {metric.Away(16), "16 km away"},
+		{reader.Away(16), "9.9 mi away"}, {reader.Away(16.05), "10 mi away"}, {metric.Away(16), "16 km away"}, {metric.Away(9.96), "10 km away"},
+		{reader.townAway(46.2, 135), "29 mi SE"}, {metric.townAway(46.2, 135), "46 km SE"}, {metric.townAway(1234.5, 0), "1,235 km N"}, {metric.townAway(0.04, 0), "0 km N"},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("got %q, want %q", tt.got, tt.want)

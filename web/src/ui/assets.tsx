@@ -1,7 +1,8 @@
 // The places of the reader's organizations: the choice whether the map shows them, and which of them a hazard reaches. It is loaded for members alone.
 import type { Schemas } from "../api";
 import { AssetLayer } from "../map/assets";
-import { assets, number } from "../words";
+import { far } from "../units";
+import { assets, number, text } from "../words";
 import { usePage } from "./context";
 
 /** Places that are listed at once. */
@@ -47,7 +48,7 @@ export function Assets({ list, words }: { list: readonly Schemas["Asset"][]; wor
             {" · "}
           </span>
         ))}
-        {a.inside ? assets.inside : assets.away({ n: number(a.distance_km ?? 0, { maximumFractionDigits: 1 }) })}
+        {a.inside ? assets.inside : text.list.away({ distance: far((a.distance_km ?? 0) * 1000) })}
       </span>
     </li>
   );
