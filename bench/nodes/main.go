@@ -172,7 +172,7 @@ func (g *group) start(ctx context.Context, binary, folder, database string, node
 		where = append(where, "--database", database)
 	}
 	for range nodes {
-		node, err := program.Start(ctx, binary, nil, os.Stderr, append([]string{"serve", "--listen", "127.0.0.1:0", "--sources", "none", "--log-level", "error"}, where...)...)
+		node, err := program.Start(ctx, binary, nil, os.Stderr, append([]string{"serve", "--listen", "127.0.0.1:0", "--sources", "none", "--user-rate", "0", "--log-level", "error"}, where...)...)
 		if err != nil {
 			return err
 		}
