@@ -74,14 +74,9 @@ const records = formats
 func (f Format) fromRecords() bool { return f == GeoJSON || f == CSV || f == KML || f == records }
 
 func (c *Cache) key(w *Writer, h *hazard.Hazard, products int) fragmentKey {
-	var hash maphash.Hash
-	hash.SetSeed(c.seed)
-	add := func(text string) {
-		var length [8]byte
-		binary.LittleEndian.PutUint64(length[:], uint64(len(text)))
-		hash.Write(length[:])
-		hash.WriteString(text)
-	}
+	var room [2048]byte // of most hazards: one hash of all costs less than a hash of each
+	all := room[:0]
+	add := func(text string) { all = append(binary.AppendUvarint(all, uint64(len(text))), text...) }
 	for _, text := range [...]string{h.Name, h.Description, h.UpdateUser, h.Creator, h.URL, h.Comment, h.Instruction, h.Source, h.Note, string(h.UUID[:]), string(h.Successor[:])} {
 		add(text)
 	}
@@ -107,7 +102,7 @@ func (c *Cache) key(w *Writer, h *hazard.Hazard, products int) fragmentKey {
 	if w.language != nil {
 		language = w.language.ID
 	}
-	return fragmentKey{w.format, w.base, h.ID, h.Version, products, h.Status, h.Reason, h.LastUpdate, language, dayOf(w.at), hash.Sum64()}
+	return fragmentKey{w.format, w.base, h.ID, h.Version, products, h.Status, h.Reason, h.LastUpdate, language, dayOf(w.at), maphash.Bytes(c.seed, all)}
 }
 
 // dayOf numbers days since 1970.

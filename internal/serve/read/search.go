@@ -2,7 +2,6 @@ package read
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -178,48 +177,6 @@ func (a *Lists) searchQuery(r *http.Request, also ...string) (query.Query, forma
 	}
 	f, err := formatOf(r, values)
 	return q, f, err
-}
-
-// searchView finds active hazards in the view, with the same result as a search in the store. It
-// works while the store is unreachable, unless it needs the store for a ref or for areas that are
-// not in memory yet.
-func (a *Lists) searchView(ctx context.Context, q query.Query, who *auth.Caller, v *view.View, now hazard.Instant) (*Found, error) {
-	if err := a.Store.Search.Resolve(ctx, &q.Filter); err != nil {
-		return nil, err
-	}
-	type one struct {
-		h     *hazard.Hazard
-		total int
-		key   query.Key
-	}
-	var list []one
-	for h, total := range v.Hazards(view.Filter{}, who.Orgs) {
-		ok := q.MatchRecord(h, now)
-		if ok && q.NeedsShapes() {
-			shapes, err := a.Store.Hazards.Shapes(ctx, q.Refs(h))
-			if err != nil {
-				return nil, err
-			}
-			ok = q.MatchAt(h, q.Places(h, shapes), now)
-		}
-		if ok {
-			list = append(list, one{h, total, q.Sort.Key(h)})
-		}
-	}
-	slices.SortFunc(list, func(x, y one) int { return q.Sort.Compare(x.key, y.key) })
-	f := &Found{Number: v.Number(), Matched: int64(len(list)), Restricted: v.Audience(who.Orgs) != "", updated: v.At()}
-	after := func(i int) string {
-		return q.Encode(query.Cursor{Number: v.Number(), Now: now, Key: list[i].key}, a.Store.Epoch())
-	}
-	f.after = pagesOf(&q, after)
-	if q.Limit > 0 && len(list) > q.Limit {
-		list = list[:q.Limit]
-		f.Cursor = after(q.Limit - 1)
-	}
-	for _, l := range list {
-		f.Hazards, f.totals = append(f.Hazards, l.h), append(f.totals, l.total)
-	}
-	return f, nil
 }
 
 // pagesOf returns after if the search has pages.
