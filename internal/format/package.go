@@ -19,7 +19,7 @@ type PackageForm string
 // The forms of packages.
 const (
 	GeoPackage PackageForm = "gpkg"    // an SQLite file
-	GeoParquet PackageForm = "parquet" // columns, compressed by zstd
+	GeoParquet PackageForm = "parquet" // columns, compressed by Snappy
 )
 
 // PackageForms lists all forms of packages.

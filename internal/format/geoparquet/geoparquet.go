@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
 )
 
 // Type is the type of a column.
@@ -92,7 +91,7 @@ func Create(out io.Writer, columns []Column) *Writer {
 	}
 	table.names = append(table.names, geometryColumn, boxColumn)
 	w := &Writer{columns: columns}
-	w.out = parquet.NewGenericWriter[any](out, parquet.NewSchema("features", table), parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}))
+	w.out = parquet.NewGenericWriter[any](out, parquet.NewSchema("features", table), parquet.Compression(&parquet.Snappy))
 	w.into = w.out.ColumnWriters()
 	w.batch = make([][]parquet.Value, len(w.into))
 	return w
