@@ -19,6 +19,20 @@ test("neighbors have a callout each", () => {
   expect(layOut(points, { width: 240, height: 76 }, { width: 1003, height: 900 }).every(Boolean)).toBe(true);
 });
 
+test("a callout covers as few others as can be that are nearly as bad", () => {
+  const [right] = layOut([{ x: 500, y: 350 }], size, map);
+  const other = { x: right!.x + 60, y: right!.y + 20 };
+  for (const kept of [[], [right!.side]]) {
+    const [moved] = layOut([{ x: 500, y: 350 }], size, map, kept, [other]);
+    expect(moved!.x > other.x || moved!.x + 200 < other.x || moved!.y > other.y || moved!.y + 50 < other.y).toBe(true);
+  }
+  const everywhere = Array.from({ length: 600 }, (_, n) => ({ x: (n % 30) * 34, y: Math.floor(n / 30) * 36 }));
+  expect(layOut([{ x: 500, y: 350 }], size, map, [], everywhere)[0]).toBeDefined();
+  // Of places that cover some, that which covers fewest.
+  const [least] = layOut([{ x: 500, y: 350 }], size, map, [], everywhere.filter(({ x, y }) => x > 440 || y > 300 || (x + y) % 5 === 0));
+  expect(least!.x < 300 && least!.y < 300).toBe(true);
+});
+
 test("a callout keeps its side while there is room, and is left out where there is none", () => {
   const [first] = layOut([{ x: 500, y: 350 }], size, map);
   expect(layOut([{ x: 600, y: 300 }], size, map, [first!.side])[0]!.side).toBe(first!.side);

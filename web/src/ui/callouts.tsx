@@ -48,12 +48,16 @@ const SIDES: readonly (readonly [x: number, y: number])[] = [
   [1, -3],
 ];
 
-/** Places callouts at points, the first first: none covers another, nor another's point. Undefined: there is no room. `kept` are sides that were chosen before. */
+/**
+ * Places callouts at points, the first first: none covers another, nor another's point, and as few of the `others` as can be. Undefined: there is no
+ * room. `kept` are sides that were chosen before.
+ */
 export function layOut(
   points: readonly Box[],
   size: { readonly width: number; readonly height: number },
   map: { readonly width: number; readonly height: number },
   kept: readonly (number | undefined)[] = [],
+  others: readonly Box[] = [],
 ) {
   const taken: Box[] = [];
   const { width, height } = size;
@@ -62,13 +66,15 @@ export function layOut(
       const [sx, sy] = SIDES[side]!;
       return { x: p.x + sx * (width / 2 + GAP) - width / 2, y: p.y + sy * (height / 2 + GAP) - height / 2 };
     };
+    const covers = (b: Box, of: readonly Box[]): number => of.filter((q) => q.x >= b.x - 24 && q.x <= b.x + width + 24 && q.y >= b.y - 24 && q.y <= b.y + height + 24 && q !== p).length;
     const free = (b: Box): boolean =>
       b.x >= EDGES.left && b.x + width <= map.width - EDGES.right && b.y >= EDGES.top && b.y + height <= map.height - EDGES.bottom &&
       taken.every((t) => Math.abs(t.x - b.x) >= width + 8 || Math.abs(t.y - b.y) >= height + 8) &&
-      points.every((q) => q.x < b.x - 24 || q.x > b.x + width + 24 || q.y < b.y - 24 || q.y > b.y + height + 24 || q === p);
-    const before = kept[n];
-    const side = before !== undefined && free(at(before)) ? before : SIDES.findIndex((_, i) => free(at(i)));
-    if (side < 0) return undefined;
+      covers(b, points) === 0;
+    const sides = [kept[n] ?? -1, ...SIDES.keys()].filter((i) => i >= 0 && free(at(i)));
+    if (sides.length === 0) return undefined;
+    const covered = sides.map((i) => covers(at(i), others));
+    const side = sides[covered.indexOf(Math.min(...covered))]!;
     taken.push(at(side));
     return { side, ...at(side) };
   });
@@ -114,7 +120,8 @@ export function Callouts() {
     inside.push({ h, ranks: [rank], p });
   }
   const size = narrow ? SIZES.narrow : SIZES.wide;
-  const places = layOut(inside.map(({ p }) => p), size, { width: clientWidth, height: clientHeight }, inside.map(({ h }) => sides.current.get(h.hazard_ID)));
+  const others = page.worst.value.map((h) => map.at(h));
+  const places = layOut(inside.map(({ p }) => p), size, { width: clientWidth, height: clientHeight }, inside.map(({ h }) => sides.current.get(h.hazard_ID)), others);
   inside.forEach(({ h, ranks, p }, n) => {
     if (!places[n]) inside.find((o, i) => places[i] && o.h.type_ID === h.type_ID && Math.hypot(o.p.x - p.x, o.p.y - p.y) < NEAR)?.ranks.push(...ranks);
   });

@@ -20,6 +20,8 @@ import type { Town } from "../towns";
 
 /** How many are numbered, and from which level on: watches. */
 const RANKS = 3;
+/** How many callouts leave free. */
+const WORST = 12;
 const RANKED_FROM = 3;
 
 export type ThemeChoice = "auto" | Theme;
@@ -76,12 +78,14 @@ export class Page {
   readonly narrow: ReadonlySignal<boolean>;
   readonly summaries: Summaries;
   readonly said: Said;
-  /** The most important dangers in the window by hazard id, from 1: the list and the map show the same numbers. */
-  readonly ranks = computed<ReadonlyMap<number, number>>(() => {
+  /** The most important dangers in the window: callouts leave them free. */
+  readonly worst = computed(() => {
     const { store } = this;
     const worst = store.inWindow.value.filter((h) => severity(h.severity_ID).rank >= RANKED_FROM && !store.areas.knownAs(h));
-    return new Map(worst.sort(byImportance(store.past.value?.places ?? store.importance.places.value)).slice(0, RANKS).map((h, n) => [h.hazard_ID, n + 1]));
+    return worst.sort(byImportance(store.past.value?.places ?? store.importance.places.value)).slice(0, WORST);
   });
+  /** The first of them by hazard id, from 1: the list and the map show the same numbers. */
+  readonly ranks = computed<ReadonlyMap<number, number>>(() => new Map(this.worst.value.slice(0, RANKS).map((h, n) => [h.hazard_ID, n + 1])));
   readonly editing: Editing;
   readonly attention: Attention;
   /** The available channels; undefined if unknown, or not for this reader. */
