@@ -1,5 +1,6 @@
+import type { Position } from "geojson";
 import { expect, test } from "vitest";
-import { drawnOf, type Shape } from "../src/map/drawn";
+import { drawnOf, sideOf, type Shape, type Side } from "../src/map/drawn";
 
 const shape = (role: string, more: Partial<Shape["properties"]> = {}): Shape => ({
   type: "Feature",
@@ -32,3 +33,11 @@ test("positions are on the map and not in the legend", () => {
   expect(shown).toHaveLength(2);
   expect(lines.map((l) => l.role)).toEqual(["track"]);
 });
+
+test.each(
+  [
+    ["northeast", [[-90, 29], [-89, 31], [-85, 34], [-79, 38]], ["top-left", "top-left", "top-left", "bottom-right"]],
+    ["northwest", [[-80, 20], [-85, 23], [-90, 28]], ["top-right", "bottom-left", "bottom-left"]],
+    ["west across 180 degrees", [[-178, 15], [179, 15], [176, 15]], ["bottom-right", "top-left", "top-left"]],
+  ] satisfies [string, Position[], Side[]][],
+)("times of a track to the %s do not stand on it, and not at the edge", (_, track, want) => expect(track.map((_, n) => sideOf(n, track))).toEqual(want));

@@ -1,9 +1,10 @@
 // What sources draw of the selected hazard, on the map: cones, tracks, winds, contours, perimeters. It is loaded with the panel's part that names them.
-import type { Feature, FeatureCollection, Geometry } from "geojson";
+import type { Feature, FeatureCollection, Geometry, Position } from "geojson";
 import type { FilterSpecification, Map as Drawn } from "maplibre-gl";
 import type { Schemas } from "../api";
 import { regular } from "../basemap";
 import { growth } from "../vocabulary.drawn";
+import { wrap } from "../geometry";
 import { measured } from "../measures";
 import { takeOff } from "./overlay";
 import type { MapView } from "./view";
@@ -58,8 +59,40 @@ export function drawnOf(all: readonly Shape[]): { readonly shown: readonly Shape
   return { shown, lines: [...lines.values()].sort((a, b) => (a.role === b.role ? b.size - a.size || (b.at ?? 0) - (a.at ?? 0) : 0)).slice(0, MOST_LINES) };
 }
 
+/** The cone of a storm has no colour of its own: on the dark map it is light. */
+const LIGHT = "#c9d3db";
+
+/** Where the words of a position may stand, as their anchor and the way to them; the first of equals is taken. */
+const SIDES = { "top-left": [1, -1], "bottom-left": [1, 1], "bottom-right": [-1, 1], "top-right": [-1, -1] } as const;
+export type Side = keyof typeof SIDES;
+/** The angle from a line at which words are free of it. */
+const FREE = 1.2;
+
+/**
+ * Where the words of the n-th position of a track stand: not on the lines to its neighbors, and rather towards the middle of the track than at the edge of
+ * the screen.
+ */
+export function sideOf(n: number, track: readonly Position[]): Side {
+  const way = (to: Position): [number, number] => [wrap(to[0]! - track[n]![0]!), to[1]! - track[n]![1]!];
+  const easts = track.map((p) => way(p)[0]);
+  const middle = Math.min(...easts) + Math.max(...easts);
+  const free = ([x, y]: readonly [number, number]): number =>
+    Math.min(
+      FREE,
+      ...[track[n - 1], track[n + 1]].map((p) => {
+        const [east, north] = p ? way(p) : [-x, -y];
+        return Math.acos((east * x + north * y) / (Math.hypot(east, north) * Math.SQRT2 || 1));
+      }),
+    ) + (x * middle > 0 ? 0.5 : 0);
+  const sides = Object.keys(SIDES) as Side[];
+  return sides.reduce((best, side) => (free(SIDES[side]) > free(SIDES[best]) + 0.01 ? side : best));
+}
+
 /** Draws shapes beneath the marks of hazards; what it returns takes them off. `time` writes when a storm or a wave is expected somewhere. */
 export function draw(view: MapView, shown: readonly Shape[], dark: boolean, time: (at: number) => string): () => void {
+  const track = shown.filter((s) => s.properties.role === "position" && s.geometry.type === "Point")
+    .sort((a, b) => Date.parse(a.properties.from) - Date.parse(b.properties.from)).map((s) => s.geometry);
+  const places = track.map((g) => (g.type === "Point" ? g.coordinates : []));
   const data: FeatureCollection = {
     type: "FeatureCollection",
     features: shown.map(({ geometry, properties: { role, color, forecast, from, value, unit } }) => ({
@@ -67,10 +100,13 @@ export function draw(view: MapView, shown: readonly Shape[], dark: boolean, time
       geometry,
       properties: {
         role,
-        color,
+        color: dark && role === "cone" ? LIGHT : color,
         forecast,
         ...((role === "position" || role === "coast") && forecast && geometry.type === "Point"
-          ? { time: [time(Date.parse(from)), role === "position" && value !== undefined ? measured(value, unit) : ""].filter(Boolean).join("\n") }
+          ? {
+            side: role === "position" ? sideOf(track.indexOf(geometry), places) : "top-left",
+            time: [time(Date.parse(from)), role === "position" && value !== undefined ? measured(value, unit) : ""].filter(Boolean).join("\n"),
+          }
           : {}),
       },
     })),
@@ -101,7 +137,15 @@ export function draw(view: MapView, shown: readonly Shape[], dark: boolean, time
       type: "symbol",
       source: "drawn",
       filter: ["has", "time"],
-      layout: { "text-field": ["get", "time"], "text-font": [...regular], "text-size": 12, "text-anchor": "left", "text-offset": [0.8, 0], "text-justify": "left", "text-max-width": 16 },
+      layout: {
+        "text-field": ["get", "time"],
+        "text-font": [...regular],
+        "text-size": 12,
+        "text-anchor": ["get", "side"],
+        "text-radial-offset": 0.6,
+        "text-justify": "auto",
+        "text-max-width": 16,
+      },
       paint: { "text-color": dark ? "#e8edf2" : "#10181f", "text-halo-color": dark ? "#0d141a" : "#ffffff", "text-halo-width": 1.6 },
     }, before);
   });
