@@ -17,6 +17,16 @@ const about = (n: number): string => number(n, { maximumSignificantDigits: 2 });
 /** Towns that are named at most. */
 const TOWNS = 8;
 
+/**
+ * The bands that are told, the worst first: shaking by whole degrees, as the map draws it, and of bands where nobody lives only the widest, if nobody lives
+ * in any.
+ */
+export function told<B extends Pick<Schemas["Exposure"]["bands"][number], "kind" | "value" | "people" | "high">>(bands: readonly B[]): readonly B[] {
+  const whole = bands.filter((b) => b.kind !== "intensity" || b.value! % 1 === 0);
+  const some = whole.filter((b) => b.people !== 0 || b.high);
+  return some.length ? some : whole.slice(-1);
+}
+
 export function People({ h, version }: { h: Hazard; version: string }) {
   const { store } = usePage();
   const state = useData(`${h.hazard_ID} people ${h.update_Date}/${h.last_Update}/${language().id}`, async (signal) => {
@@ -30,10 +40,10 @@ export function People({ h, version }: { h: Hazard; version: string }) {
     <Loading state={state}>
       {({ importance: i, counted, exposure: e }) => {
         const towns = e.places.filter((t) => t.inside);
-        const bands = e.bands.flatMap(({ kind, value, people, low, high }) => {
+        const bands = told(e.bands).flatMap(({ kind, value, people, low, high }) => {
           const words = kind === "wind_kmh" ? text.people.wind : kind === "intensity" ? text.people.intensity : undefined;
           if (!words || value == null || people === null) return [];
-          const n = text.people.about({ n: about(people), low: about(low ?? people), high: about(high ?? people) });
+          const n = people || high ? text.people.about({ n: about(people), low: about(low ?? people), high: about(high ?? people) }) : number(0);
           return [`${words({ value: kind === "wind_kmh" ? speed(value) : number(value) })}: ${n}`];
         });
         return (
