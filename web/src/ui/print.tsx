@@ -43,7 +43,7 @@ export function PrintHead() {
   const at = store.past.value?.at ?? (store.connection.value.state === "lost" ? store.connection.value.heard : undefined) ?? store.now.peek() + store.api.skew;
   return (
     <div class="print-head">
-      <h2>{text.print.title({ at: `${local(at)} ${utc(at)}` })}</h2>
+      <h2>{text.print.title({ at: [local(at), utc(at)].filter(Boolean).join(" · ") })}</h2>
       {url && (
         <div class="print-map">
           <img src={url} alt={text.print.map} />
