@@ -230,6 +230,23 @@ func TestAnEarthquakeAtSeaIsInUTC(t *testing.T) {
 	}
 }
 
+func TestAnEarthquakeFarFromLandIsInItsRegion(t *testing.T) {
+	at := instant(t, "2026-11-26T12:01:00Z")
+	h := hazard.Hazard{Type: hazard.Earthquake, Severity: hazard.Watch, Status: hazard.Active, Latitude: -4.91, Longitude: 94.28, Start: instant(t, "2026-11-25T12:49:00Z"), Measurements: measured(hazard.Magnitude, 7.8)}
+	for name, want := range map[string]string{
+		"M 7.8 Earthquake - Southwest of Sumatra, Indonesia":      "Magnitude 7.8 earthquake southwest of Sumatra, Indonesia, at 4.9° S, 94.3° E, Wednesday 12:49 UTC.",
+		"M 7.8 Earthquake - central Mid-Indian Ridge":             "Magnitude 7.8 earthquake on the central Mid-Indian Ridge, at 4.9° S, 94.3° E, Wednesday 12:49 UTC.",
+		"M 7.8 Earthquake - South Indian Ocean":                   "Magnitude 7.8 earthquake in the South Indian Ocean, at 4.9° S, 94.3° E, Wednesday 12:49 UTC.",
+		"M 7.8 Earthquake - 686 km WSW of Bengkulu, Indonesia":    "Magnitude 7.8 earthquake at 4.9° S, 94.3° E, Wednesday 12:49 UTC.",
+		"M 7.8 Earthquake - off the coast of nobody knows what 3": "Magnitude 7.8 earthquake at 4.9° S, 94.3° E, Wednesday 12:49 UTC.",
+	} {
+		h.Name = name
+		if got := Make(&h, AroundOf(&h), Reader{words.English(), at}).Headline; !strings.HasPrefix(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestWhatIsOverKeepsItsName(t *testing.T) {
 	at := instant(t, "2026-11-26T12:01:00Z")
 	h := hazard.Hazard{Name: "Volcano - Pacaya, Guatemala", Type: hazard.Volcano, Severity: hazard.Advisory, Status: hazard.Expired, Reason: hazard.EndExpired, Source: "eonet", Latitude: 14.38, Longitude: -90.6, Start: at, End: at}
@@ -251,6 +268,8 @@ func TestInstructionsAreShortened(t *testing.T) {
 		"If rain is falling, move to high ground.":                                                                                 "If rain is falling, move to high ground.",
 		"A Gale Warning means winds of 34 to 47 knots are imminent.":                                                               "",
 		"This is a life threatening situation. Seek higher ground now!":                                                            "Seek higher ground now!",
+		"This is a life-threatening situation for in and around the Aspen Burn Scar. Move away and to higher ground immediately.":  "Move away and to higher ground immediately.",
+		"This is a life-threatening situation for people in low places, who must move to higher ground.":                           "This is a life-threatening situation for people in low places, who must move to higher ground.",
 		"A Red Flag Warning means that critical fire weather conditions are occurring. Do not burn outdoors.":                      "Do not burn outdoors.",
 		"TAKE COVER NOW! MOVE TO A BASEMENT OR AN INTERIOR ROOM.":                                                                  "Take cover now! Move to a basement or an interior room.",
 	} {

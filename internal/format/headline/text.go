@@ -127,7 +127,7 @@ const instructionLength = 140
 
 // leftOut begins or marks sentences of instructions that say nothing of what to do (rule 18): links,
 // thanks, what a warning means, what the weather does.
-var leftOut = regexp.MustCompile(`(?i)https?:|www\.|thank|please report|report (?:observed|severe|your)|\d{3}[- ]\d{3}[- ]\d{4}|most flood deaths|for more information|monitor .*radio|@|this is an? [a-z ,-]*life.threatening situation[.!]|please advise|\ban? [a-z -]+ (?:warning|watch|advisory)[a-z ]* (?:means|is issued)` +
+var leftOut = regexp.MustCompile(`(?i)https?:|www\.|thank|please report|report (?:observed|severe|your)|\d{3}[- ]\d{3}[- ]\d{4}|most flood deaths|for more information|monitor .*radio|@|this is an? [a-z ,-]*life.threatening situation(?: (?:for|in|along|around|near)\b[^,;:]*)?[.!]|please advise|\ban? [a-z -]+ (?:warning|watch|advisory)[a-z ]* (?:means|is issued)` +
 	`|^(?:(?:heavy|locally|lake effect|high|strong|gusty|these|the|dangerous|large|damaging|even) )*(?:rain(?:fall)?|snow|surf|winds?|waves|hydration|\d+ inches of [a-z -]*water)(?: this strong)? (?:will|can|could|may|is|are)\b` +
 	`|^(?:actions to protect|a combination of|operating a|these conditions|sustained wind|severe debris|in hilly terrain there|flooding is|rip currents are|any fires|there (?:is|are) a|the next statement|this (?:warning|will|does))\b`)
 

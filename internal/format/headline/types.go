@@ -73,6 +73,27 @@ var givenQuake = regexp.MustCompile(`^\d{4} (.+) Earthquake$`)
 // deepKm is the depth from which it is said.
 const deepKm = 100
 
+// aside, ridge and ocean match the regions that sources name of earthquakes far from land (rule 9).
+var (
+	aside = regexp.MustCompile(`^(?i:(?:north|south)?(?:east|west)?) of \D+$`)
+	ridge = regexp.MustCompile(`^\D+ (?:Ridge|Rise)$`)
+	ocean = regexp.MustCompile(`^\D+ (?:Ocean|Sea)$`)
+)
+
+// quakeRegion is the region that a source names, as it stands before a position; "" if it is none
+// that can be.
+func quakeRegion(named string) string {
+	switch {
+	case aside.MatchString(named):
+		return " " + strings.ToLower(named[:1]) + named[1:] + ","
+	case ridge.MatchString(named):
+		return " on the " + named + ","
+	case ocean.MatchString(named):
+		return " in the " + named + ","
+	}
+	return ""
+}
+
 func (m *maker) earthquake() (p parts) {
 	p.what = m.say("quake")
 	if v, ok := m.measured(hazard.Magnitude); ok && v > 1 {
@@ -82,6 +103,9 @@ func (m *maker) earthquake() (p parts) {
 		p.what = m.say("deep", "what", p.what, "km", m.number(nearest(v, 10), 0))
 	}
 	p.placeFirst, p.where = true, m.point()
+	if m.a.Near == nil && m.a.Country == "" && m.a.OffCountry == "" && m.l.ID == "en" && !m.h.Somewhere() {
+		p.where = quakeRegion(m.named) + p.where
+	}
 	m.utc = m.a.Near == nil && m.a.Country == "" && (m.a.OffCountry == "" || m.a.OffKm >= shoreKm) // at sea without a town (rule 12)
 	if given := givenQuake.FindStringSubmatch(m.named); given != nil && m.l.ID == "en" {
 		words := strings.Fields(given[1])
