@@ -15,7 +15,6 @@ import (
 
 	"github.com/hazardd/hazardd/internal/atlas/gazetteer"
 	"github.com/hazardd/hazardd/internal/atlas/population"
-
 	"github.com/hazardd/hazardd/internal/format/headline"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
