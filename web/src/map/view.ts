@@ -106,7 +106,6 @@ const FELT = 5;
 const SEEN = 48;
 /** How far the winds of a storm reach, in degrees: its track alone would leave them under the edge. */
 const WINDS = 2.5;
-const empty: FeatureCollection = { type: "FeatureCollection", features: [] };
 // Drills are drawn first: none may cover what is real.
 const HAZARD_SOURCES = ["drills", "hazards"] as const;
 const SELECTED = ["areas-selected-halo", "areas-selected"];
@@ -133,12 +132,12 @@ export class MapView {
   #most = MAX_ZOOM;
   #zoom = 0;
   readonly #areas = new Map<number, Area>();
-  /** Whether each of our sources has features, and the layers that draw it. */
-  readonly #filled = new Map<string, boolean>();
+  /** The features of each of our sources, as JSON, and the layers that draw it. */
+  readonly #data = new Map<string, string>();
   readonly #layersOf = new Map<string, string[]>();
   #focused: readonly (readonly [Hazard, string])[] = [];
   #fresh: readonly Hazard[] = [];
-  #draft: FeatureCollection = empty;
+  #draft: readonly Feature[] = [];
   #me: readonly Feature[] = [];
   #gapsShown: readonly Feature[] = [];
   #selected = -1;
@@ -413,8 +412,8 @@ export class MapView {
 
   /** What somebody is drawing: any GeoJSON, shown above all areas. */
   setDraft(draft: FeatureCollection | undefined): void {
-    this.#draft = draft ?? empty;
-    if (this.#ready) this.#put("draft", this.#draft.features);
+    this.#draft = draft?.features ?? [];
+    if (this.#ready) this.#put("draft", this.#draft);
   }
 
   /** The towns that the basemap shows at this scale, each once. */
@@ -592,17 +591,17 @@ export class MapView {
     return this.map.getSource(id) as GeoJSONSource;
   }
 
-  /** Shows features of a source of ours. */
+  /** Shows features of a source of ours. For the same ones MapLibre would index them, and make all of their tiles, again. */
   #put(id: string, features: readonly Feature[]): void {
-    const has = features.length > 0;
-    if (has || this.#filled.get(id)) this.#source(id).setData({ type: "FeatureCollection", features: [...features] });
-    this.#fill(id, has);
+    const data = JSON.stringify(features);
+    if (this.#data.get(id) === data) return;
+    this.#data.set(id, data);
+    this.#source(id).setData({ type: "FeatureCollection", features: features as Feature[] });
+    this.#fill(id, data !== "[]");
   }
 
   /** Draws the layers of a source only while it has features: MapLibre asks its worker for tiles of an empty one too. */
   #fill(id: string, has: boolean): void {
-    if (this.#filled.get(id) === has) return;
-    this.#filled.set(id, has);
     for (const layer of this.#layersOf.get(id) ?? []) this.map.setLayoutProperty(layer, "visibility", has ? "visible" : "none", UNCHECKED);
   }
 
@@ -628,24 +627,24 @@ export class MapView {
     const map = this.map;
     const firstLabel = map.getStyle().layers.find((l) => l.type === "symbol")?.id;
     this.#surface.install(map, this.#theme, firstLabel);
-    const source = (id: string, data: FeatureCollection, tolerance = 0.375) => {
-      map.style.addSource(id, { type: "geojson", data, tolerance }, UNCHECKED);
-      this.#filled.set(id, data.features.length > 0);
+    const source = (id: string, features: readonly Feature[] = [], tolerance = 0.375) => {
+      map.style.addSource(id, { type: "geojson", data: { type: "FeatureCollection", features: features as Feature[] }, tolerance }, UNCHECKED);
+      this.#data.set(id, JSON.stringify(features));
       this.#layersOf.set(id, []);
     };
-    for (const id of HAZARD_SOURCES) source(id, empty);
-    source("areas", { type: "FeatureCollection", features: [...this.#areas.values()] }, 0.5);
-    source("focus", empty);
-    source("fresh", empty);
-    source("gaps", { type: "FeatureCollection", features: [...this.#gapsShown] }, 0.5);
-    source("me", { type: "FeatureCollection", features: [...this.#me] });
+    for (const id of HAZARD_SOURCES) source(id);
+    source("areas", [...this.#areas.values()], 0.5);
+    source("focus");
+    source("fresh");
+    source("gaps", this.#gapsShown, 0.5);
+    source("me", this.#me);
     source("draft", this.#draft);
 
     const dark = this.#theme === "dark";
     const polygon: FilterSpecification = ["==", ["geometry-type"], "Polygon"];
     const add = (layer: Exclude<LayerSpecification, { type: "background" }>, before?: string) => {
       this.#layersOf.get(layer.source)!.push(layer.id);
-      if (!this.#filled.get(layer.source)) layer = { ...layer, layout: { ...layer.layout, visibility: "none" } } as typeof layer;
+      if (this.#data.get(layer.source) === "[]") layer = { ...layer, layout: { ...layer.layout, visibility: "none" } } as typeof layer;
       map.style.addLayer(layer, before, UNCHECKED);
     };
 
@@ -716,14 +715,13 @@ export class MapView {
         paint: { "text-color": dark ? "#e8edf2" : "#10181f", "text-halo-color": dark ? "#0d141a" : "#ffffff", "text-halo-width": 2 },
       });
     }
-    for (const id of ["draft-point"])
-      add({
-        id,
-        type: "circle",
-        source: "draft",
-        filter: ["==", ["geometry-type"], "Point"],
-        paint: { "circle-radius": 7, "circle-color": "#a21caf", "circle-stroke-color": "#ffffff", "circle-stroke-width": 2 },
-      });
+    add({
+      id: "draft-point",
+      type: "circle",
+      source: "draft",
+      filter: ["==", ["geometry-type"], "Point"],
+      paint: { "circle-radius": 7, "circle-color": "#a21caf", "circle-stroke-color": "#ffffff", "circle-stroke-width": 2 },
+    });
     for (const draw of this.#overlays.values()) draw(map, "fresh");
     this.#ready = true;
     this.#settle();
