@@ -27,7 +27,7 @@ export function Drawn({ h, version }: { h: Hazard; version: string }) {
         {found.lines.map((l) => (
           <li key={JSON.stringify(l)}>
             <svg width="30" height="8" aria-hidden="true">
-              <path d="M1 4H29" stroke="#10181f" stroke-width="5" {...(l.forecast ? { "stroke-dasharray": "8 5" } : {})} />
+              <path d="M1 4H29" stroke="currentColor" stroke-width="5" {...(l.forecast ? { "stroke-dasharray": "8 5" } : {})} />
               <path d="M1 4H29" stroke={l.color} stroke-width="3" {...(l.forecast ? { "stroke-dasharray": "8 5" } : {})} />
             </svg>{" "}
             {inWords(l)}

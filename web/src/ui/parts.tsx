@@ -24,7 +24,7 @@ export function Symbol({ h, size }: { h: Pick<Hazard, "type_ID" | "category_ID" 
         height={size}
         alt=""
         hidden={bad === address}
-        loading={bad === address ? "eager" : "lazy"}
+        loading={bad === address || size < 44 ? "eager" : "lazy"}
         decoding="async"
         onLoad={() => bad && setBad("")}
         onError={() => setBad(address)}
