@@ -197,10 +197,11 @@ func (f postgresFinder) narrow(ctx context.Context, place condition) (bool, erro
 	case f.Way > 1:
 		return true, nil
 	}
-	const (
-		sample  = 500
-		rowCost = 2 // a row along the order costs that much more than one of the index by place, which come in the order of the table
-	)
+	const sample = 500
+	rowCost := 0.5 // of a row along the order, compared with one in a box: these lie apart in the table
+	if f.Filter.Life != nil {
+		rowCost = 2 // what began years ago comes last
+	}
 	typed := conditionOf("TRUE")
 	if f.Sort.By == query.BySeverity {
 		among(&typed, "s.type_id", f.Filter.Types, func(t hazard.Type) any { return string(t) })
