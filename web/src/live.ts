@@ -146,7 +146,7 @@ export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: 
       }
     } catch (error) {
       if (signal.aborted) throw error;
-      throw failed ?? new LostError("the stream was cut");
+      throw failed ?? new LostError("the stream is lost");
     } finally {
       over.abort();
       await watch;
@@ -161,7 +161,7 @@ export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: 
       if (until.aborted) return;
       if (left-- > 0) {
         // Nothing but the stream itself says that it is open.
-        if (Date.now() - heard > SILENT) throw new LostError("the stream is silent");
+        if (Date.now() - heard > SILENT) throw new LostError("the stream is lost");
         continue;
       }
       try {

@@ -151,6 +151,6 @@ describe("following the server", () => {
   });
   test("is lost when the server refuses what is asked beside a stream that has gone silent", async () => {
     const { lost } = await refused(8, Infinity);
-    expect(lost[0]).toBe("25 s: the stream is silent");
+    expect(lost[0]).toBe("25 s: the stream is lost");
   });
 });
