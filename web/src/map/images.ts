@@ -148,7 +148,7 @@ function more(n: number): Picture {
   return draw(width, height, (c) => {
     c.beginPath();
     c.roundRect(1, 1, width - 2, height - 2, height / 2 - 1);
-    c.fillStyle = "#16202a";
+    c.fillStyle = "#10181f";
     c.fill();
     c.lineWidth = 1.5;
     c.strokeStyle = "#ffffff";

@@ -607,7 +607,7 @@ export class MapView {
 
   #image(id: string): void {
     const picture = this.#images.make(id, (better) => {
-      if (!this.map.hasImage(id)) return;
+      if (!this.map.style?.getImage(id)) return; // a map that was removed has no style, and its own hasImage fails
       this.map.updateImage(id, better.data);
       this.map.triggerRepaint(); // MapLibre shows it when it draws for another reason
     });
