@@ -136,13 +136,7 @@ func near(w *work, sides []side, f func(i, j int)) error {
 		if s.fresh {
 			fresh = append(fresh, i)
 		}
-		n, most := 1, len(sides)-i
-		for n < most && sides[i+n].a.x <= s.b.x {
-			n *= 2
-		}
-		most = min(n, most)
-		n /= 2
-		n += sort.Search(most-n, func(k int) bool { return sides[i+n+k].a.x > s.b.x })
+		n := sort.Search(len(sides)-i, func(k int) bool { return sides[i+k].a.x > s.b.x })
 		end[i] = i + n
 		passed += n
 	}
