@@ -159,12 +159,7 @@ const maxID = 64
 
 // eventID returns s if it has the form of the portal's ids, otherwise "".
 func eventID(s string) string {
-	for _, c := range []byte(s) {
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '.') {
-			return ""
-		}
-	}
-	if len(s) > maxID {
+	if !seismic.IsCode(s, maxID) {
 		return ""
 	}
 	return s

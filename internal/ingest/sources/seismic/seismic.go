@@ -140,9 +140,17 @@ func Named(start hazard.Instant) (key string, near []string) {
 	return name(at), []string{name(next)}
 }
 
-// kindForm reports whether s looks like a type of a magnitude: 1 to 20 letters, digits and a few signs.
-func kindForm(s string) bool {
-	return s != "" && len(s) <= 20 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-") == ""
+// maxKind bounds a type of a magnitude.
+const maxKind = 20
+
+// IsCode reports whether s looks like a code of a network: 1 to longest letters, digits, "_", "-" and ".".
+func IsCode(s string, longest int) bool {
+	for _, c := range []byte(s) {
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '.') {
+			return false
+		}
+	}
+	return s != "" && len(s) <= longest
 }
 
 // Describe adds the strength, depth and time of the earthquake, one line each.
@@ -150,7 +158,7 @@ func (q *Quake) Describe(b *strings.Builder, start hazard.Instant) {
 	b.WriteString("Magnitude ")
 	if q.Magnitude.Known {
 		b.WriteString(Decimal(q.Magnitude.Value))
-		if kind := strings.TrimSpace(q.Kind); kindForm(kind) && !strings.EqualFold(kind, "m") {
+		if kind := strings.TrimSpace(q.Kind); IsCode(kind, maxKind) && !strings.EqualFold(kind, "m") {
 			b.WriteString(" (" + kind + ")")
 		}
 	} else {
@@ -177,7 +185,7 @@ func (q *Quake) Measure(r *hazard.Report) {
 	source.Measure(r, hazard.Depth, q.Depth.Value, q.Depth.Known)
 	source.Measure(r, hazard.Intensity, q.MMI.Value, q.MMI.Known)
 	for i := range r.Measurements {
-		if kind := strings.TrimSpace(q.Kind); r.Measurements[i].Name == hazard.Magnitude && kindForm(kind) && !strings.EqualFold(kind, "m") {
+		if kind := strings.TrimSpace(q.Kind); r.Measurements[i].Name == hazard.Magnitude && IsCode(kind, maxKind) && !strings.EqualFold(kind, "m") {
 			r.Measurements[i].Scale = strings.ToLower(kind)
 		}
 	}

@@ -206,20 +206,10 @@ const maxID = 64
 
 // eventID returns a network's id of an event in lower case, or "" if s is invalid.
 func eventID(s string) string {
-	if !isCode(s) {
+	if !seismic.IsCode(s, maxID) {
 		return ""
 	}
 	return strings.ToLower(s)
-}
-
-// isCode reports whether s looks like a network's code: letters, digits and a few other characters.
-func isCode(s string) bool {
-	for _, c := range []byte(s) {
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '.') {
-			return false
-		}
-	}
-	return s != "" && len(s) <= maxID
 }
 
 // maxAliases bounds the ids of one event. The largest recorded number is six.
@@ -320,9 +310,6 @@ func address(s string) *url.URL {
 
 // webAddress returns s as an absolute http or https address, or "" if it is not one.
 func webAddress(s string) string {
-	if path, own := strings.CutPrefix(s, "https://earthquake.usgs.gov/"); own && len(path) <= maxID && isCode(strings.ReplaceAll(path, "/", "")) {
-		return s // as nearly all are
-	}
 	if u := address(s); u != nil {
 		return u.String()
 	}
