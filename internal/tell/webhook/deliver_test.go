@@ -472,7 +472,7 @@ func TestADamagedOwnerCostsTheOthersNothing(t *testing.T) {
 		b.flood()
 		settle()
 		if n := len(b.net.to("root.example")); n != 1 {
-			t.Errorf("the other is told %d times, want 1", n)
+			t.Errorf("the other webhook got %d messages, want 1", n)
 		}
 		got, err := b.svc.Get(t.Context(), b.author("root"), own.ID)
 		if err != nil || got.Status != Disabled || !strings.Contains(got.Reason, "f\uFFFDre") {
