@@ -13,6 +13,9 @@
 // bytes and processor time of a reader, the memory of an event stream, and the share of requests
 // that a cache leaves to the server. Streams go to the server in both runs.
 //
+// A crowd of 100,000 costs two processors more than they have: -slow plays it in slow motion, in which
+// what is kept at the cache ages as fast as ever, so the node has more to do than it would have.
+//
 //	make build && go run ./bench/public
 //	node bench/web/readers.mjs bin/hazardd > recipe.json
 //	go run ./bench/public -recipe recipe.json -readers 5000 -arrive 2m -time 2m
@@ -53,6 +56,8 @@ var (
 	arrive  = flag.Duration("arrive", time.Minute, "with -recipe: within what time all readers come")
 	alone   = flag.Bool("alone", false, "with -recipe: without a cache only")
 	cached  = flag.Bool("cached", false, "with -recipe: behind a cache only")
+	files   = flag.Int("files", 1, "with -recipe: one reader in so many asks for files that never change, the others have them")
+	slow    = flag.Float64("slow", 1, "with -recipe: everything that readers do takes so many times longer; for crowds that this machine cannot play in time")
 	streams = flag.Int("streams", 0, "with -recipe: event streams that the server gives to the public; 0 is as many as its file descriptors allow")
 )
 

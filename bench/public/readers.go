@@ -3,15 +3,14 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,9 +32,10 @@ type request struct {
 	Method      string
 	Path        string
 	Status      int
-	Bytes       int64
+	Bytes       int64 // on the line, with the header
 	Conditional bool
 	Accept      string
+	Cache       string // Cache-Control of the answer
 }
 
 // opening is how long requests belong to the opening of the page, in milliseconds.
@@ -50,6 +50,9 @@ const beat = 5 * time.Second
 // settle is how long the pages go on after the last change.
 const settle = 20 * time.Second
 
+// slowly is how long something takes in slow motion.
+func slowly(d time.Duration) time.Duration { return time.Duration(float64(d) * *slow) }
+
 // phases of a reader; each has its own times.
 const (
 	opens = iota
@@ -60,16 +63,13 @@ const (
 
 // crowd replays recipes for many readers of one event.
 type crowd struct {
-	server  *server
-	hc      *http.Client
-	base    string // where requests go; streams go to the server
-	recipes []recipe
-	event   struct {
-		UUID string `json:"uuid"`
-		ID   int    `json:"hazard_ID"`
-	}
+	server *server
+	front  *pool // where requests go; streams go to the server
+	plans  []*plan
 
 	read, requests, node, refused, wrong, open, full, bytesStreams atomic.Int64
+	spared                                                         atomic.Int64 // requests for files, see -files
+	last                                                           atomic.Int64 // the longest that a page took to follow a change, nanoseconds
 	mu                                                             sync.Mutex
 	took                                                           [phases][]time.Duration
 	failed                                                         map[string]int
@@ -87,23 +87,29 @@ func (s *server) readersRun(b *bench) error {
 		return err
 	}
 	front := nginx.Start(b, s.addr)
-	plain, secure := &http.Client{Transport: &http.Transport{}}, front.Client(1)
-	fmt.Printf("%d readers open the map of one event within %v and stay %v after; it changes twice; %d active hazards\n", *readers, *arrive, *length, *hazards)
+	secure := front.Client(1).Transport.(*http.Transport).TLSClientConfig
+	secure.ServerName = "127.0.0.1"
+	front.Log.FaultsOnly() // a crowd's requests are gigabytes
+	fmt.Printf("%d readers open the map of one event within %v and stay %v after; it changes twice; %d active hazards; %g times slower\n", *readers, *arrive, *length, *hazards, *slow)
 	for _, run := range []struct {
-		name, base string
-		hc         *http.Client
-	}{{"alone", s.url, plain}, {"behind nginx", front.URL, secure}} {
-		if *alone && run.hc == secure || *cached && run.hc == plain {
+		name, address string
+		secure        *tls.Config
+	}{{"alone", s.addr, nil}, {"behind nginx", strings.TrimPrefix(front.URL, "https://"), secure}} {
+		if *alone && run.secure != nil || *cached && run.secure == nil {
 			continue
 		}
-		c := &crowd{server: s, hc: run.hc, base: run.base, recipes: all, failed: map[string]int{}, change: [2]chan struct{}{make(chan struct{}), make(chan struct{})}}
-		t := c.hc.Transport.(*http.Transport)
-		t.MaxConnsPerHost, t.MaxIdleConnsPerHost, t.DisableCompression = 300, 300, true
-		t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-			return &counted{conn, &c.read}, err
+		c := &crowd{server: s, failed: map[string]int{}, change: [2]chan struct{}{make(chan struct{}), make(chan struct{})}}
+		c.front = newPool(run.address, run.secure, &c.read)
+		for i := range all {
+			p, err := s.plan(&all[i], run.address)
+			if err != nil {
+				return err
+			}
+			c.plans = append(c.plans, p)
 		}
-		if err := c.run(b.ctx, run.name); err != nil {
+		err := c.run(b.ctx, run.name)
+		c.front.close()
+		if err != nil {
 			return err
 		}
 	}
@@ -122,30 +128,23 @@ func (c *counted) Read(b []byte) (int, error) {
 }
 
 func (c *crowd) run(ctx context.Context, name string) error {
-	answer, err := ask(http.DefaultClient, c.request(ctx, http.MethodGet, c.server.url+"/hazards/"+c.server.last))
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(answer, &c.event); err != nil {
-		return err
-	}
 	before, memory, began := processor(c.server.pid), measure.OwnMemory(c.server.pid), time.Now()
-	ctx, cancel := context.WithTimeout(ctx, *arrive+*length)
+	ctx, cancel := context.WithTimeout(ctx, slowly(*arrive+*length))
 	defer cancel()
 	var wg sync.WaitGroup
 	for i := range *readers {
 		wg.Go(func() {
-			if wait(ctx, *arrive*time.Duration(i)/time.Duration(*readers)) {
-				c.reader(ctx, &c.recipes[i%len(c.recipes)], i)
+			if wait(ctx, slowly(*arrive*time.Duration(i)/time.Duration(*readers))) {
+				c.reader(ctx, c.plans[i%len(c.plans)], i)
 			}
 		})
 	}
-	wait(ctx, *arrive+opening*time.Millisecond)
+	wait(ctx, slowly(*arrive+opening*time.Millisecond))
 	opened, requests, cost, node, read := time.Since(began), c.requests.Load(), processor(c.server.pid), c.node.Load(), c.read.Load()
 	grown, streams := measure.OwnMemory(c.server.pid)-memory, c.open.Load()
 	quiet := *length - opening*time.Millisecond - settle
 	for i := range c.change {
-		wait(ctx, quiet/2)
+		wait(ctx, slowly(quiet/2))
 		if err := c.server.patch(c.server.last, fmt.Sprintf("%s, change %d", name, i)); err != nil {
 			return err
 		}
@@ -153,13 +152,17 @@ func (c *crowd) run(ctx context.Context, name string) error {
 	}
 	wg.Wait()
 	later := time.Since(began) - opened
-	n, minutes := float64(*readers), later.Minutes()
+	n, minutes := float64(*readers), later.Minutes() / *slow
 	fmt.Printf("\n%s: %d streams, %d readers poll; %d answers 429 or 503, %d others unexpected %v\n", name, streams, c.full.Load(), c.refused.Load(), c.wrong.Load(), c.failed)
 	fmt.Printf("  %-8s %9.1f requests a reader, %8.1f kB; of the requests %5.1f %% reach the node; %.2f ms of its processor a reader\n", "opening", float64(requests)/n, float64(read)/n/1000,
 		100*share(node, requests), float64((cost-before).Milliseconds())/n)
 	requests, node, read = c.requests.Load()-requests, c.node.Load()-node, c.read.Load()-read
 	fmt.Printf("  %-8s %9.1f requests a reader and minute, %8.1f kB; %5.1f %% reach the node; %.2f ms of its processor a reader and minute\n", "later", float64(requests)/n/minutes, float64(read)/n/1000/minutes,
 		100*share(node, requests), float64((processor(c.server.pid)-cost).Milliseconds())/n/minutes)
+	if n := c.spared.Load(); n > 0 {
+		fmt.Printf("  %d more requests of the opening are for files that never change, and were not made: one reader in %d asks for them\n", n, *files)
+	}
+	fmt.Printf("  the last page had followed a change after %v\n", time.Duration(c.last.Load()).Round(10*time.Millisecond))
 	fmt.Printf("  streams %8.1f kB a reader; memory of the node %.1f KiB a stream (its own, anonymous), %.0f MiB before\n", float64(c.bytesStreams.Load())/n/1000, grown/float64(max(streams, 1))*1024, memory)
 	for phase, label := range []string{"opening", "beats", "change"} {
 		t := c.took[phase]
@@ -173,40 +176,31 @@ func (c *crowd) run(ctx context.Context, name string) error {
 
 func share(part, of int64) float64 { return float64(part) / float64(max(of, 1)) }
 
-// reader replays one recipe until ctx ends.
-func (c *crowd) reader(ctx context.Context, r *recipe, i int) {
-	began, tags := time.Now(), map[string]string{}
+// reader replays one plan until ctx ends.
+func (c *crowd) reader(ctx context.Context, p *plan, i int) {
+	began, tags := time.Now(), make([]string, p.tags)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	var polls atomic.Bool
-	list, listTag := "", "" // what the beats ask for
-	var after [2][]request
-	for _, q := range r.Requests {
-		switch {
-		case q.Method == http.MethodHead:
-			list = q.Path
-		case q.At >= opening:
-			// The page reacts to a change at a third and at two thirds of the recording.
-			third := r.Minutes * 60_000 / 3
-			for n := range after {
-				if d := q.At - third*float64(n+1); d > -5_000 && d < reaction {
-					q.At = max(d, 0) // the recording of a page begins somewhat after the clock of the changes
-					after[n] = append(after[n], q)
-				}
-			}
-		case strings.HasPrefix(q.Path, "/events"):
-			wg.Go(func() { c.stream(ctx, i, &polls) })
-		default:
-			if !wait(ctx, time.Duration(q.At)*time.Millisecond-time.Since(began)) {
-				return
-			}
-			c.get(ctx, opens, q, tags)
+	after := p.after
+	for _, s := range p.opening {
+		if s.immutable && i%*files != 0 {
+			c.spared.Add(1)
+			continue
 		}
+		if s.stream {
+			wg.Go(func() { c.stream(ctx, i, &polls) })
+			continue
+		}
+		if !wait(ctx, s.at-time.Since(began)) {
+			return
+		}
+		c.send(ctx, opens, s, tags)
 	}
-	for next := began.Add(2 * beat); ; next = next.Add(beat) {
+	for next := began.Add(slowly(2 * beat)); ; next = next.Add(slowly(beat)) {
 		for due := false; !due; {
 			timer := time.NewTimer(time.Until(next))
-			var now []request
+			var now []*step
 			select {
 			case <-ctx.Done():
 				return
@@ -219,28 +213,29 @@ func (c *crowd) reader(ctx context.Context, r *recipe, i int) {
 			}
 			timer.Stop()
 			at := time.Now()
-			for _, q := range now {
-				if !wait(ctx, time.Duration(q.At)*time.Millisecond-time.Since(at)) {
+			for _, s := range now {
+				if !wait(ctx, s.at-time.Since(at)) {
 					return
 				}
-				c.get(ctx, changed, q, tags)
+				c.send(ctx, changed, s, tags)
+			}
+			if took := int64(time.Since(at)); now != nil && ctx.Err() == nil {
+				for last := c.last.Load(); took > last && !c.last.CompareAndSwap(last, took); last = c.last.Load() {
+				}
 			}
 		}
-		if list == "" {
-			continue
-		}
-		if q := (request{Method: http.MethodHead, Path: list, Accept: "*/*"}); !polls.Load() {
-			c.get(ctx, beats, q, tags)
-		} else {
-			q.Method, q.Conditional = http.MethodGet, listTag != ""
-			c.get(ctx, beats, q, tags)
-			listTag = tags[list]
+		switch {
+		case p.beat == nil:
+		case polls.Load():
+			c.send(ctx, beats, p.poll, tags)
+		default:
+			c.send(ctx, beats, p.beat, tags)
 		}
 	}
 }
 
 // closedOnce is the channel while there is something left to ask for after it has closed.
-func closedOnce(ch chan struct{}, left []request) chan struct{} {
+func closedOnce(ch chan struct{}, left []*step) chan struct{} {
 	if len(left) == 0 {
 		return nil
 	}
@@ -261,57 +256,29 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (c *crowd) request(ctx context.Context, method, address string) *http.Request {
-	req, _ := http.NewRequestWithContext(ctx, method, address, nil)
-	return req
-}
-
-// get asks as the browser did, and notes how long the answer took.
-func (c *crowd) get(ctx context.Context, phase int, q request, tags map[string]string) {
-	path := strings.NewReplacer("{hazard}", c.event.UUID, "{id}", strconv.Itoa(c.event.ID)).Replace(q.Path)
-	if list, _, ok := strings.Cut(path, "since="); ok {
-		path = list + "since=" + strings.Trim(tags[strings.TrimSuffix(list, "?")], `"`)
-	}
-	req := c.request(ctx, q.Method, c.base+path)
-	req.Header.Set("Accept", q.Accept)
-	req.Header.Set("Accept-Encoding", "gzip, deflate, br, zstd")
-	req.Header.Set("Accept-Language", "en-GB")
-	req.Header.Set("Sec-Fetch-Site", "same-origin")
-	if q.Status == http.StatusPartialContent { // a part of the same size
-		req.Header.Set("Range", fmt.Sprintf("bytes=0-%d", max(q.Bytes-500, 1)))
-	}
-	if tag := tags[q.Path]; q.Conditional && tag != "" {
-		req.Header.Set("If-None-Match", tag)
-	}
+// send asks as the browser did, and notes how long the answer took.
+func (c *crowd) send(ctx context.Context, phase int, s *step, tags []string) {
 	began := time.Now()
-	resp, err := c.hc.Do(req)
-	if err == nil {
-		_, err = io.Copy(io.Discard, resp.Body)
-		err = errors.Join(err, resp.Body.Close())
-	}
+	a, err := c.front.ask(s, tags)
 	if ctx.Err() != nil {
 		return
 	}
 	took := time.Since(began)
-	status := 0
-	if err == nil {
-		status = resp.StatusCode
-		if tag := resp.Header.Get("ETag"); tag != "" {
-			tags[q.Path] = tag
-		}
-		if resp.Header.Get(nginx.ServedBy) != "" || c.base == c.server.url {
-			c.node.Add(1)
-		}
+	if a.tag != "" {
+		tags[s.tag] = a.tag
+	}
+	if a.node {
+		c.node.Add(1)
 	}
 	c.requests.Add(1)
 	c.mu.Lock()
 	c.took[phase] = append(c.took[phase], took)
-	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+	if a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable {
 		c.refused.Add(1)
-	} else if status != http.StatusOK && status != http.StatusNotModified && status != http.StatusPartialContent {
+	} else if a.status != http.StatusOK && a.status != http.StatusNotModified && a.status != http.StatusPartialContent {
 		c.wrong.Add(1)
 		if len(c.failed) < 5 {
-			c.failed[fmt.Sprint(status, " ", q.Path, " ", err)]++
+			c.failed[fmt.Sprint(a.status, " ", s.path, " ", err)]++
 		}
 	}
 	c.mu.Unlock()

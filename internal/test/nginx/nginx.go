@@ -68,14 +68,30 @@ type Server struct {
 
 // Log is what nginx has logged. It is safe for concurrent use.
 type Log struct {
-	mu   sync.Mutex
-	text bytes.Buffer
+	mu         sync.Mutex
+	text       bytes.Buffer
+	faultsOnly bool
+}
+
+// FaultsOnly keeps from now on only what is not of a request that was answered well.
+func (l *Log) FaultsOnly() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.faultsOnly = true
 }
 
 func (l *Log) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.text.Write(b)
+	if !l.faultsOnly {
+		return l.text.Write(b)
+	}
+	for line := range bytes.Lines(b) {
+		if !answered.Match(line) {
+			l.text.Write(line)
+		}
+	}
+	return len(b), nil
 }
 
 func (l *Log) String() string {
