@@ -60,10 +60,10 @@ function Content({ h }: { h: Hazard }) {
   const reports = useData<readonly Report[]>(`${h.hazard_ID} ${version}`, (signal) => store.api.get<"/hazards/{hazard-id}/reports">(`/hazards/${h.hazard_ID}/reports`, { signal }));
   const said = languageOf(h, reports.data ?? []);
   const at = store.past.value?.at;
+  useEffect(() => page.said.want(h, at), [h.hazard_ID, h.update_Date, at, language()]);
   useEffect(() => {
-    page.said.want(h, at);
-    void store.readSources(); // their states stand beside their names
-  }, [h.hazard_ID, h.update_Date, at, language()]);
+    if (reports.data?.length) void store.readSources(); // their states stand beside their names
+  }, [reports.data]);
   const headline = page.said.of(h, at)?.headline ?? (at === undefined ? page.summaries.of(h)?.headline : undefined);
   const over = h.status !== "A" && !store.past.value;
   const hidden = !over && !matcher(store.filter.value)(h);
