@@ -434,8 +434,10 @@ func found(err error, format string, args ...any) error {
 	return storeError(err)
 }
 
-func decodeHazard(n int64, body string) (*hazard.Hazard, error) {
-	text := []byte(body)
+func decodeHazard(n int64, body string) (*hazard.Hazard, error) { return decodeState(n, []byte(body)) }
+
+// decodeState is decodeHazard of a text that it does not keep.
+func decodeState(n int64, text []byte) (*hazard.Hazard, error) {
 	if err := intact(n, text); err != nil {
 		return nil, err
 	}

@@ -523,11 +523,11 @@ func (r *searching) body(ctx context.Context, id, n int64) (*hazard.Hazard, erro
 	defer rows.Close()
 	for rows.Next() {
 		var n int64
-		var body string
+		var body sql.RawBytes // no copy for each
 		if err := rows.Scan(&n, &body); err != nil {
 			return nil, err
 		}
-		h, err := decodeHazard(n, body)
+		h, err := decodeState(n, body)
 		if err != nil {
 			return nil, err
 		}

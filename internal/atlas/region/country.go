@@ -94,9 +94,14 @@ func CountriesAt(lon, lat, metres float64) []Nearby {
 	lon = geo.Wrap(lon)
 	t := countries()
 	found := map[string]Nearby{}
-	for i := range t.polygons {
+	scale := max(math.Cos(lat*math.Pi/180), 0.01)
+	dy := max(metres, 0) / metresPerDegree
+	for i, span := range t.spans {
+		if lat < span.south-dy || lat > span.north+dy {
+			continue
+		}
 		p := &t.polygons[i]
-		d := p.distance(lon, lat, max(metres, 0))
+		d := p.distance(lon, lat, scale, max(metres, 0))
 		if math.IsInf(d, 1) {
 			continue
 		}
@@ -124,7 +129,11 @@ type countryTable struct {
 	atlas    *atlas
 	list     []Country
 	polygons []polygon
+	spans    []span // of polygons, apart from them: most are looked at no further
 }
+
+// span is from where to where a polygon reaches in latitude.
+type span struct{ south, north float64 }
 
 // polygon is a polygon of a country, in degrees, and its bounds.
 type polygon struct {
@@ -173,6 +182,9 @@ var countries = sync.OnceValue(func() *countryTable {
 			p.rings = append(p.rings, ring)
 		}
 	}
+	for _, p := range t.polygons {
+		t.spans = append(t.spans, span{p.south, p.north})
+	}
 	a.lines = nil // the polygons have them now
 	for _, c := range byCode {
 		t.list = append(t.list, *c)
@@ -183,16 +195,12 @@ var countries = sync.OnceValue(func() *countryTable {
 
 const metresPerDegree = 111_195 // of a sphere of 6,371 km, as geo.Distance has it
 
-// distance returns how far a place is from a polygon: 0 inside, +Inf beyond maxMetres.
-func (p *polygon) distance(lon, lat, maxMetres float64) float64 {
+// distance returns how far a place is from a polygon whose span it is near: 0 inside, +Inf beyond maxMetres. On the scale of the place
+// itself a degree of longitude is scale degrees of latitude; not quite none at the poles.
+func (p *polygon) distance(lon, lat, scale, maxMetres float64) float64 {
 	best := math.Inf(1)
 	dy := maxMetres / metresPerDegree
-	if lat < p.south-dy || lat > p.north+dy {
-		return best
-	}
-	// On the scale of the place itself a degree of longitude is this much of one of latitude; not quite none at the poles.
-	scale := max(math.Cos(lat*math.Pi/180), 0.01)
-	dx := dy / scale
+	dx, low, high := dy/scale, lat-dy, lat+dy
 	for _, x := range [3]float64{lon, lon - 360, lon + 360} {
 		if x < p.west-dx || x > p.east+dx {
 			continue
@@ -201,12 +209,15 @@ func (p *polygon) distance(lon, lat, maxMetres float64) float64 {
 		near := math.Inf(1)
 		for _, ring := range p.rings {
 			for i := 1; i < len(ring); i++ {
-				ax, ay := float64(ring[i-1][0]), float64(ring[i-1][1])
-				bx, by := float64(ring[i][0]), float64(ring[i][1])
+				ay, by := float64(ring[i-1][1]), float64(ring[i][1])
+				if ay < low && by < low || ay > high && by > high { // most are
+					continue
+				}
+				ax, bx := float64(ring[i-1][0]), float64(ring[i][0])
 				if (ay > lat) != (by > lat) && x < (bx-ax)*(lat-ay)/(by-ay)+ax {
 					inside = !inside
 				}
-				if max(ay, by) < lat-dy || min(ay, by) > lat+dy || max(ax, bx) < x-dx || min(ax, bx) > x+dx {
+				if max(ax, bx) < x-dx || min(ax, bx) > x+dx {
 					continue
 				}
 				ux, uy := (bx-ax)*scale, by-ay

@@ -234,9 +234,13 @@ func (a *Lists) answerFound(w http.ResponseWriter, r *http.Request, f format.For
 	return route.Answer(w, r, body)
 }
 
+// usualHazard is more than most hazards have of JSON, in bytes, with the quarter that the encoder keeps free.
+const usualHazard = 2000
+
 func (a *Lists) foundBody(w http.ResponseWriter, r *http.Request, f format.Format, q *query.Query, found *Found) (*encoded.Body, error) {
 	var text bytes.Buffer
 	if f == format.JSON {
+		text.Grow(min(len(found.Hazards)*usualHazard, route.PageBytes)) // to grow as it comes costs more than twice the memory
 		text.WriteByte('[')
 		for h, products := range found.Page(&text) {
 			if text.Len() > 1 {
