@@ -111,6 +111,40 @@ func (f sqliteFinder) cells() (way access, ok bool) {
 	return way, true
 }
 
+// listCells is size of the access path along cells.
+func (f sqliteFinder) listCells(ctx context.Context, way *access) (float64, error) {
+	most := maxRows
+	if f.Filter.Life != nil {
+		most = fewRows // of more the tree leaves out those of other times
+	}
+	limited := fmt.Sprintf(" LIMIT %d", most+1)
+	texts := make([]string, 3)
+	if err := f.Tx.QueryRowContext(ctx, "SELECT json_group_array(id), json_group_array(severity), json_group_array(last_update_ms) FROM ("+way.ended.text+limited+")",
+		way.ended.args...).Scan(&texts[0], &texts[1], &texts[2]); err != nil {
+		return 0, err
+	}
+	columns := make([][]int64, len(texts))
+	for i, text := range texts {
+		if err := json.Unmarshal([]byte(text), &columns[i]); err != nil {
+			return 0, err
+		}
+	}
+	ids := columns[0]
+	if len(ids) > most {
+		return maxRows + 1, nil
+	}
+	active, err := f.numbers(ctx, way.active.text+limited, way.active.args...)
+	if err != nil || len(ids)+len(active) > most {
+		return maxRows + 1, err
+	}
+	ended := make([]candidate, len(ids))
+	for i, id := range ids {
+		at := fives(hazard.Instant(columns[2][i]))
+		ended[i] = candidate{id: id, severity: hazard.Severity(columns[1][i]), from: at, to: at}
+	}
+	return way.listed(ended, active), nil
+}
+
 // byCells is Each in the standard order along cells. Their index knows the order of what has ended,
 // so rows are read in parts, until enough are found.
 func (f sqliteFinder) byCells(ctx context.Context, way *access, after *query.Key, where condition, order string, found func(Row) (bool, error)) error {
@@ -151,8 +185,9 @@ func (f sqliteFinder) byCells(ctx context.Context, way *access, after *query.Key
 }
 
 // dense reports whether the order leads to a page sooner than cells do, of which there are many: a
-// sample of all hazards says how many rows of the order are not wanted.
-func (f sqliteFinder) dense(ctx context.Context, total float64) (bool, error) {
+// sample of all hazards says how many rows of the order are not wanted. It is not, if the sample has
+// fewer than least that are.
+func (f sqliteFinder) dense(ctx context.Context, total, least float64) (bool, error) {
 	const (
 		sample   = 200
 		rowCost  = 8    // of a row that is looked up, in microseconds
@@ -172,8 +207,20 @@ func (f sqliteFinder) dense(ctx context.Context, total float64) (bool, error) {
 	var order, wanted float64
 	args := append(append(append([]any{}, typed.args...), one.where.args...), rows.args...)
 	err := f.Tx.QueryRowContext(ctx, "SELECT coalesce(sum("+typed.text+"), 0), coalesce(sum("+one.where.text+"), 0) FROM "+rows.text, args...).Scan(&order, &wanted)
+	few := wanted < least
 	wanted = max(wanted, 0.5)
-	return float64(f.Limit)*order/wanted*rowCost < wanted/sample*total*cellCost, err
+	return !few && float64(f.Limit)*order/wanted*rowCost < wanted/sample*total*cellCost, err
+}
+
+// wideBox is the area of a box, in square degrees, from which on the order is tried before the cells are read.
+const wideBox = 2000
+
+func area(b geo.Box) float64 {
+	width := b.East - b.West
+	if width < 0 {
+		width += 360
+	}
+	return width * (b.North - b.South)
 }
 
 // list returns values as SQLite's json_each takes them.

@@ -399,6 +399,12 @@ func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 		case all[i].ended.text != "":
 			celled = f.Filter.Life == nil
 		}
+		only := celled && alone && f.Sort.By == query.BySeverity && all[i].ended.text != "" && !slices.ContainsFunc(all[i+1:], func(a access) bool { return !a.types && !a.tree })
+		if b := f.Filter.Bounds(); only && area(b[0]) > wideBox {
+			if dense, err := f.dense(ctx, total, 3); err != nil || dense {
+				return nil, err
+			}
+		}
 		n, err := f.size(ctx, &all[i], limit, total)
 		if err != nil {
 			return nil, err
@@ -410,8 +416,8 @@ func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 			return way, nil
 		}
 		density *= min(1, n/max(total, 1))
-		if n > maxRows && celled && alone && f.Sort.By == query.BySeverity && all[i].ended.text != "" && !slices.ContainsFunc(all[i+1:], func(a access) bool { return !a.types && !a.tree }) {
-			if dense, err := f.dense(ctx, total); err != nil || dense {
+		if n > maxRows && only {
+			if dense, err := f.dense(ctx, total, 0); err != nil || dense {
 				return nil, err
 			}
 			return &all[i], nil
@@ -427,19 +433,11 @@ func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 }
 
 // size returns the number of rows of an access path, up to maxRows plus one. The tree is read up
-// to limit rows; more count as maxRows plus one. Its rows are kept in way, because reading them
-// again would be expensive. total is the number of all hazards.
+// to limit rows; more count as maxRows plus one. Its rows, and those of cells, are kept in way,
+// because reading them again would be expensive. total is the number of all hazards.
 func (f sqliteFinder) size(ctx context.Context, way *access, limit int, total float64) (n float64, err error) {
 	if way.ended.text != "" {
-		most := maxRows
-		if f.Filter.Life != nil {
-			most = fewRows // of more the tree leaves out those of other times
-		}
-		query := fmt.Sprintf("SELECT count(*) FROM (%s LIMIT %d)", way.some.text, most+1)
-		if err := f.Tx.QueryRowContext(ctx, query, way.some.args...).Scan(&n); err != nil || n <= float64(most) {
-			return n, err
-		}
-		return maxRows + 1, nil
+		return f.listCells(ctx, way)
 	}
 	if !way.tree {
 		for _, c := range []condition{way.quick, way.some} {
@@ -477,18 +475,30 @@ func (f sqliteFinder) size(ctx context.Context, way *access, limit int, total fl
 	// One that crosses the antimeridian may be there twice.
 	slices.SortFunc(all, func(a, b candidate) int { return cmp.Compare(a.id, b.id) })
 	all = slices.CompactFunc(all, func(a, b candidate) bool { return a.id == b.id })
-	way.from = rowsOf(numbersOf(all))
+	var placed []candidate
+	var unplaced []int64
 	for _, c := range all {
 		if c.placed() {
-			way.placed = append(way.placed, c)
+			placed = append(placed, c)
 		} else {
-			way.unplaced = append(way.unplaced, c.id)
+			unplaced = append(unplaced, c.id)
 		}
 	}
-	slices.SortStableFunc(way.placed, func(a, b candidate) int {
+	return way.listed(placed, unplaced), nil
+}
+
+// listed keeps what was listed of an access path, in order, and returns the number of its rows.
+func (a *access) listed(placed []candidate, unplaced []int64) float64 {
+	ids := slices.Clone(unplaced)
+	for _, c := range placed {
+		ids = append(ids, c.id)
+	}
+	slices.Sort(ids) // neighbours are often on one page
+	slices.SortStableFunc(placed, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.severity, a.severity), cmp.Compare(b.to, a.to))
 	})
-	return float64(len(all)), nil
+	a.from, a.placed, a.unplaced = rowsOf(ids), placed, unplaced
+	return float64(len(ids))
 }
 
 // listWords is size of an access path along words. If there are many, a list of the hazards with them,
