@@ -25,12 +25,15 @@ type record struct {
 	// said is the headline, in the reader's language: the value of the column headline.
 	said  string
 	clean bool // no text has characters that XML cannot hold
+	// web is the page of the source; empty if there is none.
+	web string
 }
 
 // value is one field of a record, as JSON has it, but without quotes.
 type value struct {
 	text string
 	form valueForm
+	bare bool // it stands in XML as it is, once it is clean
 }
 
 type valueForm uint8
@@ -71,20 +74,22 @@ func (b *builder) known(name string, text *string) {
 func (b *builder) whole(name string, n *int64) {
 	v := value{form: noValue}
 	if n != nil {
-		v = value{strconv.FormatInt(*n, 10), numberValue}
+		v = value{text: strconv.FormatInt(*n, 10), form: numberValue}
 	}
 	b.add(name, WholeColumn, v)
 }
 
 func (b *builder) real(name string, x float64) {
-	b.add(name, RealColumn, value{jsontext.Float(x).String(), numberValue})
+	b.add(name, RealColumn, value{text: jsontext.Float(x).String(), form: numberValue})
 }
 
 func (b *builder) moment(name string, at hazard.Instant) {
 	b.add(name, MomentColumn, value{text: at.String()})
 }
 
-func (b *builder) json(name, text string) { b.add(name, JSONColumn, value{text, jsonValue}) }
+func (b *builder) json(name, text string) {
+	b.add(name, JSONColumn, value{text: text, form: jsonValue})
+}
 
 // headlineColumn is the name of the column whose value is record.said.
 const headlineColumn = "headline"
@@ -215,8 +220,13 @@ func newRecord(e *Entry, base string) *record {
 	b := builder{values: make([]value, 0, len(columns()))}
 	b.fields(e, base, r.role)
 	r.values = b.values
-	for _, v := range r.values {
+	for i := range r.values {
+		v := &r.values[i]
 		r.clean = r.clean && clean(v.text) == v.text
+		v.bare = i != headlineIndex() && bare(v.text)
+	}
+	if r.web = sourceURL(e.Hazard); r.web == e.Hazard.URL {
+		r.web = e.Hazard.URL // one text in memory
 	}
 	return r
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/geo"
@@ -46,29 +47,35 @@ func (k *kmlEncoder) add(out *bufio.Writer, h *hazard.Hazard, fr fragment, n int
 func (k *kmlEncoder) fragment(e *Entry) (fragment, error) {
 	h, base := e.Hazard, k.options.Base
 	r := e.record(&k.options)
+	look, names := lookOf(h.Severity), dataNames()
+	page := pageURL(base, h)
+	web := page
+	if r.web != "" {
+		web = r.web
+	}
 	b := append(k.text[:0], `<Placemark id="hazard-`...)
 	b = append(append(b, h.UUID.String()...), '"', '>')
 	b = appendElement(b, "name", r.tidy(h.Name))
-	b = append(appendEscaped(append(b, `<atom:link href="`...), webURL(base, h)), `"></atom:link>`...)
+	b = append(appendEscaped(append(b, `<atom:link href="`...), web), `"></atom:link>`...)
 	b = appendElement(b, "Snippet", clean(snippet(h)))
-	b = appendElement(b, "description", balloon(r.tidy(h.Description), pageURL(base, h)))
+	b = appendBalloon(b, r.tidy(h.Description), page)
 	// Without autoexpire the end is only expected: the hazard may last longer.
 	end := hazard.Instant(0)
 	if (h.AutoExpire || h.Status == hazard.Expired) && h.End >= h.Start {
 		end = h.End
 	}
 	b = appendSpan(b, h.Start, end)
-	// All of the style: of a placemark that also names a shared style, OpenLayers takes its own alone, and
-	// leaves out the colours of the other. Sections 12.9 and 12.10: colours are alpha, blue, green, red.
-	// The area lets the map be seen through it.
-	c := hazard.Severities()[h.Severity-hazard.Termination].Colour
-	colour := fmt.Sprintf("%02x%02x%02x", c[2], c[1], c[0])
 	b = append(b, `<Style><IconStyle><scale>1.1</scale><Icon>`...)
 	b = appendElement(b, "href", symbolURL(base, h))
-	b = append(b, `</Icon></IconStyle><LabelStyle><scale>0.8</scale></LabelStyle>`...)
-	b = append(appendColours(b, "ff"+colour, "4d"+colour), `</Style><ExtendedData>`...)
-	for i, c := range columns() {
-		b = appendData(b, c.Name, r.text(i))
+	b = append(append(b, look...), `<ExtendedData>`...)
+	for i := range names {
+		b = append(b, names[i]...)
+		if r.values[i].bare {
+			b = append(b, r.text(i)...)
+		} else {
+			b = appendEscaped(b, r.text(i))
+		}
+		b = append(b, `</value></Data>`...)
 	}
 	b = append(b, `</ExtendedData>`...)
 	// The point carries the symbol, alone or with the shape.
@@ -91,6 +98,30 @@ func appendSpan(b []byte, begin, end hazard.Instant) []byte {
 	}
 	return append(b, `</TimeSpan>`...)
 }
+
+// lookOf is what ends the style of a hazard after its symbol.
+//
+// All of the style stands in each placemark: of one that also names a shared style, OpenLayers takes its own alone, and
+// leaves out the colours of the other. Sections 12.9 and 12.10: colours are alpha, blue, green, red.
+// The area lets the map be seen through it.
+func lookOf(s hazard.Severity) string { return looks()[s-hazard.Termination] }
+
+var looks = sync.OnceValue(func() (all []string) {
+	for _, i := range hazard.Severities() {
+		colour := fmt.Sprintf("%02x%02x%02x", i.Colour[2], i.Colour[1], i.Colour[0])
+		b := []byte(`</Icon></IconStyle><LabelStyle><scale>0.8</scale></LabelStyle>`)
+		all = append(all, string(append(appendColours(b, "ff"+colour, "4d"+colour), `</Style>`...)))
+	}
+	return all
+})
+
+// dataNames is what stands before the value of each column.
+var dataNames = sync.OnceValue(func() (all []string) {
+	for _, c := range columns() {
+		all = append(all, `<Data name="`+escaped(c.Name)+`"><value>`)
+	}
+	return all
+})
 
 // appendColours appends the styles of lines and areas.
 func appendColours(b []byte, line, fill string) []byte {
@@ -161,11 +192,18 @@ func snippet(h *hazard.Hazard) string {
 	return severityName(h.Severity) + ", " + typeName(h.Type) + ", since " + h.Start.Time().Format("2 Jan 15:04 UTC")
 }
 
-// balloon is the description as HTML, which is what is made of it: the texts are escaped once for HTML, and then, as all content, for
-// XML. There is no CDATA section that a text could end.
-func balloon(description, page string) string {
-	text := strings.ReplaceAll(html.EscapeString(description), "\n", "<br/>")
-	return `<p>` + text + `</p><p><a href="` + html.EscapeString(page) + `">More of this hazard</a></p>`
+// appendBalloon appends the description as HTML, which is what is made of it: the texts are escaped once for HTML, and then, as all
+// content, for XML. There is no CDATA section that a text could end.
+func appendBalloon(b []byte, description, page string) []byte {
+	b = append(b, `<description>&lt;p&gt;`...)
+	if bare(description) {
+		b = append(b, description...)
+	} else {
+		b = appendEscaped(b, strings.ReplaceAll(html.EscapeString(description), "\n", "<br/>"))
+	}
+	b = append(b, `&lt;/p&gt;&lt;p&gt;&lt;a href=&#34;`...)
+	b = appendEscaped(b, html.EscapeString(page))
+	return append(b, `&#34;&gt;More of this hazard&lt;/a&gt;&lt;/p&gt;</description>`...)
 }
 
 func severityName(s hazard.Severity) string {

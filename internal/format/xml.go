@@ -44,6 +44,16 @@ func appendEscaped(b []byte, text string) []byte {
 	return append(b, text[from:]...)
 }
 
+// bare reports whether text stands in XML as it is.
+func bare(text string) bool {
+	for i := range len(text) {
+		if special[text[i]] {
+			return false
+		}
+	}
+	return true
+}
+
 // appendElement appends an element with clean text.
 func appendElement(b []byte, name, text string) []byte {
 	b = append(append(append(b, '<'), name...), '>')
@@ -53,6 +63,9 @@ func appendElement(b []byte, name, text string) []byte {
 
 // clean leaves out the characters that XML 1.0 cannot hold, even escaped (section 2.2, production 2).
 func clean(text string) string {
+	if plain(text) {
+		return text
+	}
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\t' || r == '\n' || r == '\r' || r >= 0x20 && r <= 0xd7ff || r >= 0xe000 && r <= 0xfffd || r >= 0x10000:
@@ -62,15 +75,33 @@ func clean(text string) string {
 	}, strings.ToValidUTF8(text, "\ufffd"))
 }
 
+// plain reports whether text has visible ASCII and blanks alone, as most texts do.
+func plain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
+}
+
 // rfc3339 is a moment in whole seconds, UTC.
 func rfc3339(i hazard.Instant) string { return i.Time().Format(time.RFC3339) }
 
-// webURL is a hazard's page of its source, written so that every reader of URIs takes it (RFC 3986, section 2): or the service's own
-// page of it when there is none, or what there is is no address of the web.
+// webURL is a hazard's page of its source, or the service's own page of it when there is none.
 func webURL(base string, h *hazard.Hazard) string {
+	if address := sourceURL(h); address != "" {
+		return address
+	}
+	return pageURL(base, h)
+}
+
+// sourceURL is a hazard's page of its source, written so that every reader of URIs takes it (RFC 3986, section 2). It is empty
+// when there is none, or what there is is no address of the web.
+func sourceURL(h *hazard.Hazard) string {
 	u, err := url.Parse(h.URL)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" || strings.ContainsAny(u.Host, "<>\"{}|\\^`% ") {
-		return pageURL(base, h)
+		return ""
 	}
 	const reserved = ":/?#@!$&'()*+,;=-._~%"
 	front, rest, _ := strings.Cut(u.String(), "://")
