@@ -13,7 +13,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/klauspost/compress/s2"
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/snappy"
 )
 
 // Type is the type of a column.
@@ -91,11 +93,16 @@ func Create(out io.Writer, columns []Column) *Writer {
 	}
 	table.names = append(table.names, geometryColumn, boxColumn)
 	w := &Writer{columns: columns}
-	w.out = parquet.NewGenericWriter[any](out, parquet.NewSchema("features", table), parquet.Compression(&parquet.Snappy))
+	w.out = parquet.NewGenericWriter[any](out, parquet.NewSchema("features", table), parquet.Compression(&quick{}))
 	w.into = w.out.ColumnWriters()
 	w.batch = make([][]parquet.Value, len(w.into))
 	return w
 }
+
+// quick is Snappy as parquet.Snappy, which takes twice as long for a file that is a tenth smaller.
+type quick struct{ snappy.Codec }
+
+func (*quick) Encode(dst, src []byte) ([]byte, error) { return s2.EncodeSnappy(dst, src), nil }
 
 func nodeOf(t Type) parquet.Node {
 	switch t {
