@@ -8,7 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/serve"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/test"
 )
@@ -26,12 +28,19 @@ func (p *pieces) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A list of large areas is sent while it is made and is never completely in memory (once
-// 2,740 areas took 2.7 GB and a minute).
-func TestALargeListIsSentAsItIsMade(t *testing.T) {
+// A list of large areas is never completely in memory (once 2,740 areas took 2.7 GB and a minute): it lies in a
+// file, or is sent while it is made where that would be too large as well.
+func TestALargeListIsNeverWholeInMemory(t *testing.T) {
 	test.Seldom(t)
 	test.NoRace(t)
-	p := handle(t)
+	t.Run("in a file", func(t *testing.T) { largeList(t, true) })
+	t.Run("sent as it is made", func(t *testing.T) {
+		largeList(t, false, func(c *serve.Config) { c.Answers = app.Memory(128 << 20).Answers() })
+	})
+}
+
+func largeList(t *testing.T, inFile bool, alter ...func(*serve.Config)) {
+	p := handle(t, alter...)
 	var ring strings.Builder
 	const positions = 20_000
 	for i := range positions {
@@ -71,8 +80,8 @@ func TestALargeListIsSentAsItIsMade(t *testing.T) {
 			if len(w.body) < n*positions*10 || w.largest > 3*len(area) {
 				t.Errorf("%d bytes arrived in pieces of up to %d", len(w.body), w.largest)
 			}
-			if length := w.header.Get("Content-Length"); length != "" {
-				t.Errorf("it has the length %s, so it was whole before it was sent", length)
+			if length := w.header.Get("Content-Length"); (length != "") != inFile {
+				t.Errorf("it has the length %q", length)
 			}
 		})
 	}

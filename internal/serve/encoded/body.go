@@ -45,6 +45,7 @@ type Body struct {
 	entries []entry // of Lists.Entries
 	forms   [encodings]form
 	etags   [encodings][]string // ready to be a header's value
+	stored  *stored             // has the bytes, if it is not nil
 }
 
 type form struct {
@@ -76,7 +77,7 @@ func NewBody(text []byte, restricted bool) *Body {
 // ETag returns the strong entity tag of the body in coding e, as the value list of a header.
 func (b *Body) ETag(e Encoding) []string { return b.etags[e] }
 
-// Bytes returns the body in coding e.
+// Bytes returns the body in coding e; nothing of a body in a file.
 func (b *Body) Bytes(e Encoding) []byte {
 	f := &b.forms[e]
 	if e != Identity {
@@ -112,6 +113,9 @@ func (b *Body) Memory(e Encoding) *listen.Memory {
 // size returns the bytes that the body counts for: the compressed forms together are smaller than
 // the text.
 func (b *Body) size() int {
+	if b.InFile() {
+		return max(1, int(b.stored.size/perFile))
+	}
 	if b.Plain {
 		return len(b.forms[Identity].data)
 	}

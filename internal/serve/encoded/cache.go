@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"container/list"
 	"errors"
+	"os"
 	"sync"
 	"sync/atomic"
 
@@ -100,7 +101,7 @@ func (c *cache) count(s *slot, body *Body) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	mine := c.slots[s.key]
-	if mine == nil || mine.Value.(*slot) != s { // dropped while it was made
+	if mine == nil || mine.Value.(*slot) != s { // dropped while it was made: the collector closes its file
 		return
 	}
 	s.size = body.size()
@@ -111,18 +112,36 @@ func (c *cache) count(s *slot, body *Body) {
 			c.bytes -= old.size
 			delete(c.slots, old.key)
 			c.order.Remove(e)
+			old.drop()
 		}
 		e = before
 	}
 }
 
+// drop closes the files of a view that was replaced, once nobody reads them.
+func (c *cache) drop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for e := c.order.Front(); e != nil; e = e.Next() {
+		e.Value.(*slot).drop()
+	}
+}
+
+func (s *slot) drop() {
+	if body := s.body.Load(); body != nil && body.InFile() {
+		body.stored.drop()
+	}
+}
+
 // buffer holds a body while it is made, in parts: one that grows as a whole has up to twice the memory of
 // what is in it, for as long as the body is kept. A kept body has at most a third of what is kept: 5,000
-// hazards with plain areas take half of that.
+// hazards with plain areas take half of that. What is larger goes to a file.
 type buffer struct {
 	parts [][]byte
 	bytes int
-	most  int
+	most  int // in memory
+	files *files
+	file  *os.File // has all, if it is not nil
 }
 
 // partBytes is the size of a part, and least the size of a first one: most bodies are small.
@@ -132,9 +151,18 @@ const (
 )
 
 func (b *buffer) Write(p []byte) (int, error) {
-	if b.bytes+len(p) > b.most {
-		b.parts = nil
-		return 0, ErrLarge
+	if b.file == nil && b.bytes+len(p) > b.most {
+		if err := b.moveToFile(); err != nil {
+			return 0, err
+		}
+	}
+	if b.file != nil {
+		n, err := b.file.Write(p)
+		b.bytes += n
+		if err != nil || b.bytes > b.files.most/2 { // a full disk is no reason to refuse it: it is streamed
+			return n, ErrLarge
+		}
+		return n, nil
 	}
 	for rest := p; len(rest) > 0; {
 		last := len(b.parts) - 1
@@ -149,5 +177,28 @@ func (b *buffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// text returns all that was written.
+func (b *buffer) moveToFile() error {
+	b.file = b.files.create()
+	if b.file == nil {
+		b.parts = nil
+		return ErrLarge
+	}
+	for _, part := range b.parts {
+		if _, err := b.file.Write(part); err != nil {
+			return ErrLarge
+		}
+	}
+	b.parts = nil
+	return nil
+}
+
+// discard gives up what was written.
+func (b *buffer) discard() {
+	b.parts = nil
+	if b.file != nil {
+		_ = b.file.Close() // it has no name any more
+	}
+}
+
+// text returns all that was written, if that is not in a file.
 func (b *buffer) text() []byte { return bytes.Join(b.parts, nil) }

@@ -25,15 +25,24 @@ type Lists struct {
 	base    string
 	shared  int64
 	present atomic.Pointer[generation]
-	mu      sync.Mutex  // guards replacing present, and large
-	large   map[key]int // the hazards of forms that were too large
+	mu      sync.Mutex // guards replacing present, and large
+	large   map[key]large
+	files   files
 
 	editions editions
 }
 
 // NewLists returns Lists for a service with the public address base, without a trailing slash. It keeps
 // at most shared bytes.
-func NewLists(base string, shared int64) *Lists { return &Lists{base: base, shared: shared} }
+func NewLists(base string, shared int64) *Lists {
+	return &Lists{base: base, shared: shared, files: files{most: int(shared * perFile / 2)}}
+}
+
+// large is what is remembered of a form that was too large for memory.
+type large struct {
+	hazards int
+	files   bool // for a file, too
+}
 
 // generation holds what was encoded of one view.
 type generation struct {
@@ -87,6 +96,7 @@ func (l *Lists) of(v *view.View) *generation {
 	}
 	if before.view.Number() <= v.Number() && before.view.At() <= v.At() {
 		l.present.Store(g)
+		before.bodies.drop()
 	}
 	return g
 }
@@ -149,39 +159,48 @@ func (g *generation) active(v *view.View, base string, f view.Filter, orgs []int
 }
 
 // Form returns a list in another form than Active: what encode writes for the hazards of the view,
-// each in the language that fits wish best. After an error, the next reader tries again. The error
-// is ErrLarge if the list is larger than a third of what is kept.
-func (l *Lists) Form(v *view.View, form string, f view.Filter, orgs []int64, wish lang.Wish, encode func(io.Writer, iter.Seq2[*hazard.Hazard, int]) error) (*Body, error) {
+// each in the language that fits wish best. After an error, the next reader tries again. A list that is larger
+// than a third of what is kept is in a file; tag is its ETag then, and names all that it depends on. The error
+// is ErrLarge if it is too large for that as well.
+func (l *Lists) Form(v *view.View, form, tag string, f view.Filter, orgs []int64, wish lang.Wish, encode func(io.Writer, iter.Seq2[*hazard.Hazard, int]) error) (*Body, error) {
 	g := l.of(v)
 	k := g.key(key{form: form, filter: f, audience: v.Audience(orgs), names: v.Names()}, &wish)
 	return g.bodies.get(k, func() (*Body, error) {
-		text, err := l.bounded(k, v.Hazards(f, orgs), func(out io.Writer) error {
+		return l.bounded(k, tag, v.Hazards(f, orgs), func(out io.Writer) error {
 			return encode(out, wish.Reader().All(v.Hazards(f, orgs)))
 		})
-		if err != nil {
-			return nil, err
-		}
-		return NewBody(text, k.audience != ""), nil
 	})
 }
 
-// bounded returns what encode writes for a list, unless that is too large, or was for one that is no longer.
-func (l *Lists) bounded(k key, list iter.Seq2[*hazard.Hazard, int], encode func(io.Writer) error) ([]byte, error) {
+// bounded returns what encode writes for a list, unless that is too large, or was for one that is no longer. It
+// is too large for memory if it has no tag for a file.
+func (l *Lists) bounded(k key, tag string, list iter.Seq2[*hazard.Hazard, int], encode func(io.Writer) error) (*Body, error) {
 	n := 0
 	for range list {
 		n++
 	}
-	if l.wasLarge(k, n) {
-		return nil, ErrLarge
+	out := buffer{most: int(l.shared / 3)}
+	if tag != "" {
+		out.files = &l.files
 	}
-	text := buffer{most: int(l.shared / 3)}
-	if err := encode(&text); err != nil {
+	switch before, was := l.wasLarge(k, n); {
+	case was && (before.files || tag == ""):
+		return nil, ErrLarge
+	case was:
+		out.most = 0
+	}
+	if err := encode(&out); err != nil {
 		if errors.Is(err, ErrLarge) {
-			l.noteLarge(k, n)
+			l.noteLarge(k, large{n, out.bytes > l.files.most/2})
 		}
+		out.discard()
 		return nil, err
 	}
-	return text.text(), nil
+	if out.file != nil {
+		l.noteLarge(k, large{hazards: n})
+		return l.files.body(out.file, out.bytes, tag, k.audience != ""), nil
+	}
+	return NewBody(out.text(), k.audience != ""), nil
 }
 
 // maxLarge bounds how many large forms are remembered.
@@ -189,25 +208,25 @@ const maxLarge = 64
 
 // noteLarge records that a form of n hazards was too large, so that nobody encodes that of the next
 // view in vain before streaming it.
-func (l *Lists) noteLarge(k key, n int) {
+func (l *Lists) noteLarge(k key, what large) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.large) >= maxLarge || l.large == nil {
-		l.large = map[key]int{}
+		l.large = map[key]large{}
 	}
-	l.large[k] = n
+	l.large[k] = what
 }
 
-// wasLarge reports whether the form was too large with n hazards or fewer. With fewer than before it
-// may fit.
-func (l *Lists) wasLarge(k key, n int) bool {
+// wasLarge returns what is remembered of the form, if it was too large with n hazards or fewer. With fewer than
+// before it may fit.
+func (l *Lists) wasLarge(k key, n int) (before large, was bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	before, ok := l.large[k]
-	if ok && n < before {
+	before, was = l.large[k]
+	if was && n < before.hazards {
 		delete(l.large, k)
 	}
-	return ok && n >= before
+	return before, was && n >= before.hazards
 }
 
 // Entries returns a list as a JSON array of what encode adds: entries with a number of their own, in
@@ -224,7 +243,7 @@ func (l *Lists) Entries(v *view.View, form, day string, f view.Filter, orgs []in
 	k = g.key(k, &wish)
 	body, err := g.bodies.get(k, func() (*Body, error) {
 		var entries []entry
-		text, err := l.bounded(k, v.Hazards(f, orgs), func(out io.Writer) error {
+		body, err := l.bounded(k, "", v.Hazards(f, orgs), func(out io.Writer) error {
 			at, separator := 0, "["
 			err := encode(func(id int64, one []byte) error {
 				_, _ = io.WriteString(out, separator) // the next one fails if this does
@@ -245,7 +264,6 @@ func (l *Lists) Entries(v *view.View, form, day string, f view.Filter, orgs []in
 		if err != nil {
 			return nil, err
 		}
-		body := NewBody(text, k.audience != "")
 		body.entries = entries
 		return body, nil
 	})

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"log/slog"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -94,7 +95,7 @@ func TestAFormIsMadeOnceForEachViewAndAudience(t *testing.T) {
 	shown := present.View(start)
 	get := func(f view.Filter, orgs ...int64) *Body {
 		t.Helper()
-		body, err := lists.Form(shown, "csv", f, orgs, lang.Wish{}, form.encode)
+		body, err := lists.Form(shown, "csv", "", f, orgs, lang.Wish{}, form.encode)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,18 +115,18 @@ func TestAFormIsMadeOnceForEachViewAndAudience(t *testing.T) {
 	want(get(view.Filter{}), "1:0 ", false, 4) // the second has ended
 
 	form.fails = errors.New("the store is away")
-	if _, err := lists.Form(shown, "kml", view.Filter{}, nil, lang.Wish{}, form.encode); !errors.Is(err, form.fails) {
+	if _, err := lists.Form(shown, "kml", "", view.Filter{}, nil, lang.Wish{}, form.encode); !errors.Is(err, form.fails) {
 		t.Errorf("%v, want %v", err, form.fails)
 	}
 	form.fails = nil
-	if body, err := lists.Form(shown, "kml", view.Filter{}, nil, lang.Wish{}, form.encode); err != nil || string(body.Bytes(Identity)) != "1:0 " {
+	if body, err := lists.Form(shown, "kml", "", view.Filter{}, nil, lang.Wish{}, form.encode); err != nil || string(body.Bytes(Identity)) != "1:0 " {
 		t.Errorf("after a failure: %v", err)
 	}
 	before := form.calls.Load()
 	var readers sync.WaitGroup
 	for range 20 {
 		readers.Go(func() {
-			if _, err := lists.Form(shown, "atom", view.Filter{}, nil, lang.Wish{}, form.encode); err != nil {
+			if _, err := lists.Form(shown, "atom", "", view.Filter{}, nil, lang.Wish{}, form.encode); err != nil {
 				t.Error(err)
 			}
 		})
@@ -210,7 +211,7 @@ func TestWhatIsTooLargeToBeKeptIsMadeOnlyOnce(t *testing.T) {
 	shown, lists := open(t, 3, []*hazard.Hazard{flood(1, start.Add(time.Hour))}, many).View(start), NewLists(base, DefaultLimits.Shared)
 	calls := 0
 	for range 3 {
-		if _, err := lists.Form(shown, "kml", view.Filter{}, nil, lang.Wish{}, func(out io.Writer, _ iter.Seq2[*hazard.Hazard, int]) error {
+		if _, err := lists.Form(shown, "kml", "", view.Filter{}, nil, lang.Wish{}, func(out io.Writer, _ iter.Seq2[*hazard.Hazard, int]) error {
 			calls++
 			for part := make([]byte, 1<<20); ; {
 				if _, err := out.Write(part); err != nil {
@@ -230,6 +231,70 @@ func TestWhatIsTooLargeToBeKeptIsMadeOnlyOnce(t *testing.T) {
 	}
 }
 
+// A list that is too large for memory lies in a file: it is made once for each view and audience, read whole by
+// many at once, and the file is closed when nobody has it.
+func TestALargeFormIsKeptInAFile(t *testing.T) {
+	present := open(t, 3, []*hazard.Hazard{flood(1, start.Add(time.Hour)), flood(2, start.Add(time.Minute))}, note(1, 1, 7))
+	shown, lists, made := present.View(start), NewLists(base, 600_000), 0
+	get := func(tag string, orgs ...int64) (*Body, error) {
+		return lists.Form(shown, "kml", tag, view.Filter{}, orgs, lang.Wish{}, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
+			made++
+			for h, products := range list {
+				if _, err := out.Write(bytes.Repeat([]byte{byte('a' + h.ID + int64(10*products))}, 150_001)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	want := func(tag, text string, restricted bool, calls int, orgs ...int64) {
+		t.Helper()
+		body, err := get(tag, orgs...)
+		if err != nil || !body.InFile() || !body.Open() {
+			t.Fatal("it is not in a file", err)
+		}
+		defer body.Close()
+		var all string
+		for _, one := range text {
+			all += strings.Repeat(string(one), 150_001)
+		}
+		var readers sync.WaitGroup
+		for range 4 {
+			readers.Go(func() {
+				var got strings.Builder
+				if n, err := body.WriteTo(&got); err != nil || got.String() != all || body.Length(Identity)[0] != strconv.FormatInt(n, 10) {
+					t.Errorf("%d bytes, %v", n, err)
+				}
+			})
+		}
+		readers.Wait()
+		if body.ETag(Identity)[0] != tag || body.Restricted != restricted || made != calls {
+			t.Errorf("%v, restricted %v, made %d times, want %d", body.ETag(Identity), body.Restricted, made, calls)
+		}
+	}
+	want("one", "bc", false, 1)
+	want("one", "bc", false, 1)
+	want("two", "lc", true, 2, 7)
+	want("one", "bc", false, 2)
+	shown = with(t, present, flood(3, start.Add(time.Hour)))
+	want("three", "bcd", false, 3)
+	slow, err := get("three")
+	if err != nil || !slow.Open() {
+		t.Fatal(err)
+	}
+	shown = present.View(start.Add(2 * time.Hour)) // all have ended
+	if body, err := get("four"); err != nil || body.InFile() {
+		t.Errorf("an empty list: %v", err)
+	}
+	if n, err := slow.WriteTo(io.Discard); n != 3*150_001 || err != nil {
+		t.Errorf("a slow reader of the view before: %d bytes, %v", n, err)
+	}
+	slow.Close()
+	if held := lists.files.held.Load(); held != 0 || slow.Open() {
+		t.Errorf("%d bytes are still in files", held)
+	}
+}
+
 // writing writes the hazards of a list.
 type writing func(write func([]byte) error, list iter.Seq2[*hazard.Hazard, int]) error
 
@@ -237,7 +302,7 @@ type writing func(write func([]byte) error, list iter.Seq2[*hazard.Hazard, int])
 func TestAFormThatWasTooLargeIsStreamedAtOnce(t *testing.T) {
 	for name, get := range map[string]func(*Lists, *view.View, writing) error{
 		"form": func(l *Lists, v *view.View, encode writing) error {
-			_, err := l.Form(v, "kml", view.Filter{}, nil, lang.Wish{}, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
+			_, err := l.Form(v, "kml", "", view.Filter{}, nil, lang.Wish{}, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
 				return encode(func(text []byte) error { _, err := out.Write(text); return err }, list)
 			})
 			return err

@@ -65,7 +65,7 @@ func (a *Lists) activeAreas(w http.ResponseWriter, r *http.Request, who *auth.Ca
 		return a.Hold(w, r, who, route.CostOfPage, func(w http.ResponseWriter) error { return a.areasOf(w, r, v, ids, now) })
 	}
 	// The places do not depend on the caller.
-	body, err := a.lists.Form(v, "boxes", view.Filter{}, nil, lang.Wish{}, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
+	body, err := a.lists.Form(v, "boxes", "", view.Filter{}, nil, lang.Wish{}, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
 		// The first request may be canceled while others still wait for the body.
 		return a.writeBoxes(context.WithoutCancel(r.Context()), out, list)
 	})

@@ -64,18 +64,27 @@ func (a *Lists) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	o := a.documentOf(r, f)
 	o.Title, o.Updated = "Active hazards", v.At()
 	w.Header().Set("Last-Modified", v.At().Time().Format(http.TimeFormat))
-	body, err := a.lists.Form(v, f.String()+saidFor(o.Language, o.At), filter, who.Orgs, wish, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
+	said := f.String() + saidFor(o.Language, o.At)
+	sum := sha256.Sum256(fmt.Append(nil, o.Self, " ", v.Audience(who.Orgs), " ", v.Names(), " ", wish, said))
+	tag := fmt.Sprintf(`"%d-%d-%s-%x"`, v.Number(), v.At(), f, sum[:9])
+	body, err := a.lists.Form(v, said, tag, filter, who.Orgs, wish, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
 		// The first request may be canceled while others still wait for the body.
 		return a.InTurns(context.WithoutCancel(r.Context()), a.Payer(r, who), func(ctx context.Context, _ *encoded.Turn) error {
 			return a.Encode(ctx, out, a.Store.Log, f, o, list)
 		})
 	})
+	if err == nil && body.InFile() {
+		if body.Open() {
+			defer body.Close()
+			sendAs(w, f, false, "hazards-active")
+			return a.Hold(w, r, who, encoded.CopyCost, func(w http.ResponseWriter) error { return a.AnswerList(w, r, v, body, now) })
+		}
+		err = encoded.ErrLarge // of a view that was replaced at this moment
+	}
 	if errors.Is(err, encoded.ErrLarge) {
 		return a.Hold(w, r, who, route.CostOfPage, func(w http.ResponseWriter) error {
 			sendAs(w, f, false, "hazards-active")
 			a.SetView(w, v, now)
-			sum := sha256.Sum256(fmt.Append(nil, o.Self, " ", v.Audience(who.Orgs), " ", v.Names(), " ", wish))
-			tag := fmt.Sprintf(`"%d-%d-%s-%x"`, v.Number(), v.At(), f, sum[:9])
 			return a.Streamed(w, r, tag, v.Audience(who.Orgs) != "", func(out io.Writer) error {
 				return a.encodeStream(r, who, out, f, o, wish.Reader().All(v.Hazards(filter, who.Orgs)))
 			})

@@ -30,7 +30,7 @@ func (a *Lists) activeOrder(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	now := a.Now()
 	v := a.Live.View(now)
 	// The importance of a hazard does not depend on the caller.
-	body, err := a.lists.Form(v, "order", view.Filter{}, nil, lang.Wish{}, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
+	body, err := a.lists.Form(v, "order", "", view.Filter{}, nil, lang.Wish{}, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
 		var keys []query.Key
 		for h := range list {
 			keys = append(keys, byImportance.Key(h))

@@ -73,6 +73,10 @@ func Send(w http.ResponseWriter, r *http.Request, body *encoded.Body, cache, var
 	if r.Method == http.MethodHead {
 		return nil
 	}
+	if body.InFile() {
+		_, _ = body.WriteTo(w) // fails only if the client has gone
+		return nil
+	}
 	if r.ProtoMajor == 1 && listen.Of(r.Context()).SendsMemory() {
 		if m := body.Memory(coding); m != nil {
 			_, _ = io.Copy(w, m.Reader()) // fails only if the client has gone
