@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -157,6 +158,9 @@ func (f postgresFinder) Each(ctx context.Context, after *query.Key, found func(R
 	}
 	among(&f.where, "s.type_id", types, func(t hazard.Type) any { return string(t) }) // PostgreSQL does not know that they have other severities
 	f.byValue = f.Sort.ByValue()
+	if f.Limit > 0 && !f.byValue {
+		f.rowByRow = " OFFSET 0" // a page needs few
+	}
 	place := f.conditions()
 	f.leaveOutDue()
 	if f.byValue || f.Limit == 0 {
@@ -172,7 +176,13 @@ func (f postgresFinder) Each(ctx context.Context, after *query.Key, found func(R
 	} else if narrow { // OFFSET keeps PostgreSQL from following the order, and where it is to do so nothing leads to the index
 		from = conditionOf("(SELECT * FROM searchable s WHERE "+place.text+" OFFSET 0) s", place.args...)
 	}
-	_, err = f.parts(ctx, "", from, after, func(after *query.Key) (condition, string) {
+	var apart []hazard.Type
+	if f.Sort.By == query.BySeverity && from.args == nil { // along the order
+		if apart = types; types == nil {
+			apart = f.Filter.Types
+		}
+	}
+	_, err = f.parts(ctx, "", from, apart, after, func(after *query.Key) (condition, string) {
 		if after == nil {
 			return condition{}, f.order()
 		}
@@ -219,12 +229,20 @@ func (f postgresFinder) narrow(ctx context.Context, place condition) (bool, erro
 
 // eachByValue is Each in the order of a quantity.
 func (f postgresFinder) eachByValue(ctx context.Context, after *query.Key, found func(Row) (bool, error)) error {
+	of, _ := f.orderedBy()
+	has, err := f.typesWith(ctx, measured(query.Measure{Quantity: of.Quantity, Low: math.Inf(-1), High: math.Inf(1)}, ""))
+	if err != nil {
+		return err
+	}
 	for _, half := range f.halvesByValue(after) {
+		if !half.lacks && len(has) == 0 { // PostgreSQL would look through all other types for them
+			continue
+		}
 		from, value := conditionOf("hazard_values o JOIN searchable s ON s.id = o.hazard_id"), "o.value"
 		if half.lacks {
 			from, value = conditionOf("searchable s"), "NULL::double precision"
 		}
-		more, err := f.parts(ctx, value, from, after, func(after *query.Key) (condition, string) {
+		more, err := f.parts(ctx, value, from, nil, after, func(after *query.Key) (condition, string) {
 			for _, h := range f.halvesByValue(after) {
 				if h.lacks == half.lacks {
 					if !h.lacks {
@@ -245,10 +263,13 @@ func (f postgresFinder) eachByValue(ctx context.Context, after *query.Key, found
 	return nil
 }
 
-// parts reads one part after the other, and reports whether more are wanted. behind returns the
-// condition for rows after a position, and their order.
-func (f postgresFinder) parts(ctx context.Context, value string, from condition, after *query.Key, behind func(*query.Key) (condition, string), found func(Row) (bool, error)) (more bool, err error) {
+// parts reads one part after the other, and reports whether more are wanted. apart are the types that
+// are read one by one. behind returns the condition for rows after a position, and their order.
+func (f postgresFinder) parts(ctx context.Context, value string, from condition, apart []hazard.Type, after *query.Key, behind func(*query.Key) (condition, string), found func(Row) (bool, error)) (more bool, err error) {
 	limit := max(leastRows, f.Limit+1)
+	if f.Filter.NeedsShapes() { // of those whose boxes meet a place some are not there
+		limit += limit / 2
+	}
 	if f.Limit == 0 {
 		limit = manyRows
 	}
@@ -258,9 +279,9 @@ func (f postgresFinder) parts(ctx context.Context, value string, from condition,
 		if rest.text != "" {
 			where.add(rest.text, rest.args...)
 		}
-		query := fmt.Sprintf("SELECT %s FROM %s WHERE %s ORDER BY %s LIMIT %d", f.columns(value), from.text, where.text, order, limit)
+		ask := f.part(value, from, where, order, limit, apart)
 		var part []Row
-		if _, err := f.read(ctx, numbered(query), slices.Concat(from.args, where.args), func(r Row) (bool, error) { part = append(part, r); return true, nil }); err != nil {
+		if _, err := f.read(ctx, numbered(ask.text), ask.args, func(r Row) (bool, error) { part = append(part, r); return true, nil }); err != nil {
 			return false, err
 		}
 		f.comes(part)
@@ -274,6 +295,24 @@ func (f postgresFinder) parts(ctx context.Context, value string, from condition,
 		}
 		after = &part[len(part)-1].Key
 	}
+}
+
+// part returns the query for one part. PostgreSQL follows the index of types in order only for a single
+// one, so of several each is read for itself.
+func (f postgresFinder) part(value string, from, where condition, order string, limit int, apart []hazard.Type) condition {
+	end := fmt.Sprintf(" ORDER BY %s LIMIT %d", order, limit)
+	begin := "SELECT " + f.columns(value) + " FROM " + from.text + " WHERE "
+	if len(apart) < 2 || len(apart) > maxKinds {
+		return conditionOf(begin+where.text+end, slices.Concat(from.args, where.args)...)
+	}
+	var parts []string
+	var all condition
+	for _, t := range apart {
+		parts = append(parts, "("+begin+where.text+" AND s.type_id = ?"+end+")")
+		all.args = append(slices.Concat(all.args, from.args, where.args), string(t))
+	}
+	all.text = "SELECT * FROM (" + strings.Join(parts, " UNION ALL ") + ") s" + end
+	return all
 }
 
 // Count implements Finder as that of SQLite does.

@@ -72,6 +72,8 @@ type Question struct {
 	// parameters of its database.
 	byType   string
 	numbered func(query string) string
+	// rowByRow ends a question for a value of one row where PostgreSQL is not to list all that have it.
+	rowByRow string
 	// byValue means that rows are read in the order of a quantity, from halvesByValue.
 	byValue bool
 	// having are the types of hazards with a measurement that matches the filter, if known.

@@ -61,8 +61,8 @@ func quantityOf(f *query.Field) string {
 }
 
 // hasValue returns the condition that a hazard has a measurement for which more holds.
-func hasValue(quantity, more string, args ...any) condition {
-	return conditionOf("EXISTS (SELECT 1 FROM hazard_values v WHERE v.hazard_id = s.id AND v.quantity = ?"+more+")", append([]any{quantity}, args...)...)
+func (f *Question) hasValue(quantity, more string, args ...any) condition {
+	return conditionOf("EXISTS (SELECT 1 FROM hazard_values v WHERE v.hazard_id = s.id AND v.quantity = ?"+more+f.rowByRow+")", append([]any{quantity}, args...)...)
 }
 
 // textColumn returns a function that makes a condition on the column of a field from values, or nil
@@ -135,7 +135,7 @@ func (f *Question) mayMatch(c *query.Cond) condition {
 		return truth(!c.Not)
 	case query.CondNull:
 		if quantity := quantityOf(c.Field); quantity != "" {
-			one := hasValue(quantity, "")
+			one := f.hasValue(quantity, "")
 			if !c.Not {
 				one.text = "NOT " + one.text
 			}
@@ -150,7 +150,7 @@ func (f *Question) mayMatch(c *query.Cond) condition {
 		return one
 	case query.CondNumber:
 		if quantity := quantityOf(c.Field); quantity != "" {
-			return hasValue(quantity, " AND v.value "+string(c.By)+" ?", c.Number)
+			return f.hasValue(quantity, " AND v.value "+string(c.By)+" ?", c.Number)
 		}
 		by, n, always := query.WholeBounds(c.By, c.Number)
 		if always != nil {
