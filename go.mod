@@ -46,7 +46,7 @@ require (
 	// PostgreSQL: the whole protocol, several hosts and their roles, notifications; used through
 	// database/sql
 	github.com/jackc/pgx/v5 v5.11.0
-	// gzip and zstd, faster than the standard library's
+	// gzip, zstd and Snappy, faster than the standard library's
 	github.com/klauspost/compress v1.20.3
 	// tests: a real ACME server in the process
 	github.com/letsencrypt/pebble/v2 v2.10.1

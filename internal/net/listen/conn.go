@@ -18,6 +18,7 @@ type Conn struct {
 	from     netip.Prefix
 	proxy    bool // a trusted one
 	dropped  bool // to make room; guarded by the listener's mu
+	more     bool // see More; of the goroutine that writes
 
 	phase     atomic.Int32 // an http.ConnState
 	since     atomic.Int64 // when phase changed last, nanoseconds since the start of the process

@@ -67,6 +67,19 @@ func (c *Conn) SendsMemory() bool {
 	return c != nil && !c.listener.limits.Secure && !c.listener.limits.NoSendfile
 }
 
+// More says that the next Write is the header of a Memory that is sent right after it: both leave together, so that a
+// reader is woken once.
+func (c *Conn) More() { c.more = true }
+
+// Write writes b.
+func (c *Conn) Write(b []byte) (int, error) {
+	if !c.more {
+		return c.TCPConn.Write(b)
+	}
+	c.more = false
+	return writeMore(c.TCPConn, b)
+}
+
 // ReadFrom sends what r reads. The system sends files and Memory by itself.
 func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
 	part, ok := r.(*io.LimitedReader)

@@ -58,3 +58,26 @@ func send(conn *net.TCPConn, file int, at int64, size int) (sent int, err error)
 	})
 	return sent, errors.Join(err, failed)
 }
+
+// writeMore writes b, which the system sends together with what follows.
+func writeMore(conn *net.TCPConn, b []byte) (n int, err error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	failed := raw.Write(func(to uintptr) bool {
+		for n < len(b) {
+			var sent int
+			switch sent, err = unix.SendmsgN(int(to), b[n:], nil, nil, unix.MSG_MORE|unix.MSG_NOSIGNAL); {
+			case errors.Is(err, unix.EAGAIN):
+				return false
+			case errors.Is(err, unix.EINTR):
+			case err != nil:
+				return true
+			}
+			n += max(sent, 0)
+		}
+		return true
+	})
+	return n, errors.Join(err, failed)
+}

@@ -71,6 +71,7 @@ func serving(t *testing.T, limits Limits, m func() *Memory, ended func(int64, er
 			return
 		}
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute))
+		Of(r.Context()).More()
 		ended(io.Copy(w, m.Reader()))
 	})}
 	done := make(chan error, 1)
@@ -189,6 +190,31 @@ func TestMemoryKeepsTheDeadline(t *testing.T) {
 	got := make([]byte, n)
 	if _, err := io.ReadFull(client, got); err != nil || !bytes.Equal(got, all[:n]) {
 		t.Errorf("the reader does not have the %d bytes: %v", n, err)
+	}
+	m = nil
+	collected(t)
+}
+
+// The header of a Memory leaves together with it: a reader finds both at once.
+func TestMemoryLeavesWithItsHeader(t *testing.T) {
+	client, conn := connected(t)
+	conn.More()
+	if n, err := conn.Write([]byte("header ")); n != 7 || err != nil {
+		t.Fatalf("%d bytes: %v", n, err)
+	}
+	m := memoryOf(t, []byte("body"))
+	if n, err := conn.ReadFrom(m.Reader()); n != 4 || err != nil {
+		t.Fatalf("%d bytes: %v", n, err)
+	}
+	got := make([]byte, 100)
+	if n, err := client.Read(got); string(got[:n]) != "header body" || err != nil {
+		t.Errorf("%q, %v", got[:n], err)
+	}
+	if n, err := conn.Write([]byte("next")); n != 4 || err != nil {
+		t.Fatalf("%d bytes: %v", n, err)
+	}
+	if n, err := client.Read(got); string(got[:n]) != "next" || err != nil {
+		t.Errorf("%q, %v", got[:n], err)
 	}
 	m = nil
 	collected(t)

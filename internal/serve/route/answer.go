@@ -77,8 +77,9 @@ func Send(w http.ResponseWriter, r *http.Request, body *encoded.Body, cache, var
 		_, _ = body.WriteTo(w) // fails only if the client has gone
 		return nil
 	}
-	if r.ProtoMajor == 1 && listen.Of(r.Context()).SendsMemory() {
+	if c := listen.Of(r.Context()); r.ProtoMajor == 1 && c.SendsMemory() {
 		if m := body.Memory(coding); m != nil {
+			c.More()
 			_, _ = io.Copy(w, m.Reader()) // fails only if the client has gone
 			return nil
 		}
