@@ -13,6 +13,7 @@ package query
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/hazardd/hazardd/internal/geo"
@@ -83,6 +84,26 @@ func (n *Near) meets(s geo.Shape) bool {
 		return geo.Distance(n.lon, n.lat, lon, lat) <= n.radius
 	}
 	return geo.Intersects(s, n.circle)
+}
+
+// decide decides meets from the bounds of a shape: yes, no, or undecided. The corners of a box that is
+// not wide are its farthest places. Near a pole, or far around, geo.Circle is less round than doubt.
+func (n *Near) decide(b geo.Box) (match, sure bool) {
+	doubt := 1 + 0.03*n.radius // metres, for the rounding of positions too
+	if math.Abs(n.lat) > 75 || n.radius > 1_000_000 || !(b.East-b.West >= 0 && b.East-b.West <= 90) {
+		return true, false
+	}
+	farthest := func(lon, lat float64) float64 {
+		return max(geo.Distance(lon, lat, b.West, b.South), geo.Distance(lon, lat, b.West, b.North), geo.Distance(lon, lat, b.East, b.South), geo.Distance(lon, lat, b.East, b.North))
+	}
+	if farthest(n.lon, n.lat) <= n.radius-doubt {
+		return true, true
+	}
+	lon, lat := (b.West+b.East)/2, (b.South+b.North)/2
+	if geo.Distance(n.lon, n.lat, lon, lat)-farthest(lon, lat) > n.radius+doubt {
+		return false, true
+	}
+	return true, false
 }
 
 // Area is a geometry that a user drew. Make it with newArea.
@@ -240,7 +261,7 @@ func meetsBy(intersects func(a, b geo.Shape) bool, b geo.Box, s geo.Shape) bool 
 
 // MayMatchPlace decides MatchPlace from the bounds of a hazard's footprint: yes, no, or undecided.
 func (f *Filter) MayMatchPlace(b geo.Box) (match, sure bool) {
-	match, sure = true, f.Near == nil && f.Area == nil
+	match, sure = true, f.Area == nil
 	if f.Possible && b.South > 90 { // it has no place, and is possibly anywhere
 		return !f.NeedsShapes(), !f.NeedsShapes()
 	}
@@ -248,6 +269,13 @@ func (f *Filter) MayMatchPlace(b geo.Box) (match, sure bool) {
 		if !wanted.Overlaps(b) {
 			return false, true
 		}
+	}
+	if f.Near != nil {
+		near, decided := f.Near.decide(b)
+		if decided && !near {
+			return false, true
+		}
+		sure = sure && decided
 	}
 	if f.Box != nil && !f.Box.Holds(b) || !f.Where.requires(func(c *Cond) bool { return c.boundsDecide(b) }) {
 		sure = false

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -405,5 +406,33 @@ func TestBoundsDecideThePlacesOfAWhere(t *testing.T) {
 		if match, sure := q.MayMatchPlace(tt.bounds); sure != tt.sure || match != tt.match {
 			t.Errorf("%s of %v: %v, sure %v; want %v, %v", tt.filter, tt.bounds, match, sure, tt.match, tt.sure)
 		}
+	}
+}
+
+// A search near a place reads the shapes of those hazards alone whose bounds leave it open whether they are near.
+func TestBoundsDecideWhatIsNear(t *testing.T) {
+	decided := 0
+	rapid.Check(t, func(t *rapid.T) {
+		lon, lat := rapid.Float64Range(-180, 180).Draw(t, "lon"), rapid.Float64Range(-90, 90).Draw(t, "lat")
+		n := newNear(lon, lat, rapid.Float64Range(1, 1_500_000).Draw(t, "radius"))
+		far := 2.5 * n.radius / 111_000
+		middle := [2]float64{geo.Wrap(lon + rapid.Float64Range(-far, far).Draw(t, "east")*3), min(max(lat+rapid.Float64Range(-far, far).Draw(t, "north"), -89), 89)}
+		var s geo.Shape
+		if size := rapid.Float64Range(0, n.radius).Draw(t, "size"); rapid.Bool().Draw(t, "a circle") {
+			s = geo.Circle(middle[0], middle[1], size)
+		} else {
+			half := size / 111_000
+			s = geo.Box{West: max(middle[0]-half, -180), South: max(middle[1]-half, -90), East: min(middle[0]+half, 180), North: min(middle[1]+half, 90)}.Shape()
+		}
+		match, sure := n.decide(geo.BoundsOf(s))
+		if sure {
+			decided++
+			if match != n.meets(s) {
+				t.Fatalf("its bounds %+v say %v", geo.BoundsOf(s), match)
+			}
+		}
+	})
+	if decided < 20 {
+		t.Errorf("only %d were decided", decided)
 	}
 }
