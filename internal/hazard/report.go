@@ -125,6 +125,20 @@ type Report struct {
 	// Suspect, if not empty, says why the report is held and not shown (decisions, "suspect
 	// reports").
 	Suspect string `json:"-"`
+	// Full, if not nil, returns the whole report. This one is slight (Minor), and holds only what says
+	// whether it concerns a known event: names, version, type, severity, start and life. Few do, so the
+	// others need not be read.
+	Full func() Report `json:"-"`
+}
+
+// Whole returns the whole report, under the names that it has now.
+func (r *Report) Whole() Report {
+	if r.Full == nil {
+		return *r
+	}
+	whole := r.Full()
+	whole.Key, whole.Aliases, whole.Refs = r.Key, r.Aliases, append(whole.Refs, r.Refs...)
+	return whole
 }
 
 // Names returns the names of the event at the source: the key, then the aliases.

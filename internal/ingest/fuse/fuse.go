@@ -462,7 +462,7 @@ func (e *brokenError) Unwrap() error { return e.err }
 // *brokenError. Reports in keep are held back for the error there.
 func (w *writer) reports(keep map[int]error) (rest []int, err error) {
 	for _, i := range slices.Sorted(maps.Keys(keep)) {
-		r := &w.given[i]
+		r := new(w.given[i].Whole())
 		if _, err := w.suspect(r, cmp.Or(r.Suspect, store.Damaged+": "+keep[i].Error())); err != nil {
 			return nil, err
 		}

@@ -142,6 +142,7 @@ func (l *linker) link(i int) error {
 		l.w.res.Ignored++
 		return nil
 	}
+	*r = r.Whole()
 	linked = append(linked, i)
 	slices.Sort(linked)
 	for _, j := range linked[1:] {

@@ -226,7 +226,7 @@ func (w *writer) asGiven(g *group, i int) *hazard.Report {
 	if i < g.carried {
 		return &g.reports[i]
 	}
-	return &w.given[g.from[i-g.carried]]
+	return new(w.given[g.from[i-g.carried]].Whole())
 }
 
 // suspect holds a report, unless an editor has released the same one before; believed reports that.

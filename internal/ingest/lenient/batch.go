@@ -120,11 +120,16 @@ func Record[T any](b *Batch, where func() string, raw []byte, report func(*T) (r
 		b.Decline(where, raw, source.Ignoring+"not a hazard by the source's mapping table")
 	default:
 		source.Note(r, notes...)
-		if len(b.Reports) == cap(b.Reports) { // append would copy the reports, which are large, more often
-			b.Reports = slices.Grow(b.Reports, len(b.Reports)+1)
-		}
-		b.Reports = append(b.Reports, *r)
+		b.Keep(r)
 	}
+}
+
+// Keep adds a report.
+func (b *Batch) Keep(r *hazard.Report) {
+	if len(b.Reports) == cap(b.Reports) { // append would copy the reports, which are large, more often
+		b.Reports = slices.Grow(b.Reports, len(b.Reports)+1)
+	}
+	b.Reports = append(b.Reports, *r)
 }
 
 // Features reads a FeatureCollection of things, or a single Feature as the record "feature". If the

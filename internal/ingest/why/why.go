@@ -69,6 +69,9 @@ func Records(src *poll.Source, payload []byte, now hazard.Instant) ([]Record, er
 
 // judge says what becomes of each record of a batch.
 func judge(src *source.Source, b *source.Batch, now hazard.Instant, opts fuse.Options) (all []Record) {
+	for i := range b.Reports {
+		b.Reports[i] = b.Reports[i].Whole()
+	}
 	for _, group := range events(b.Reports) {
 		rule, slight := fuse.Ignores(group, now, opts)
 		for i := range group {

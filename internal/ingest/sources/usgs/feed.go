@@ -105,6 +105,15 @@ func instant(n lenient.Number) (hazard.Instant, bool) {
 //
 // The error, if any, is a *source.PayloadError. The Batch still contains the part before the error.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
+	b, err := skim(payload, now)
+	for i := range b.Reports {
+		b.Reports[i] = b.Reports[i].Whole()
+	}
+	return b, err
+}
+
+// skim is Parse, but reads no more of most slight earthquakes than their reports need (hazard.Report.Full).
+func skim(payload []byte, now hazard.Instant) (source.Batch, error) {
 	if areContours(payload) {
 		if key := contourEvent(payload); key != "" {
 			return readContours(payload, key, now)
@@ -112,9 +121,21 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	}
 	b := lenient.Batch{ID: idIn}
 	doc, err := lenient.Collection{Heads: []string{"metadata"}}.Features(payload, "earthquakes", &b, func(where func() string, raw []byte) {
-		lenient.Record(&b, where, raw, func(f *feature) (*hazard.Report, string) {
-			return report(&b, f, where() == detail, now)
-		})
+		isDetail := where() == detail
+		read := func(b *lenient.Batch) {
+			lenient.Record(b, where, raw, func(f *feature) (*hazard.Report, string) { return report(b, f, isDetail, now) })
+		}
+		r := hazard.Report{Full: func() hazard.Report {
+			own := lenient.Batch{}
+			read(&own)
+			return own.Reports[0]
+		}}
+		if !isDetail && slight(raw, &r, now) {
+			b.Batch.Read++
+			b.Keep(&r)
+			return
+		}
+		read(&b)
 	})
 	if err == nil {
 		err = failure(doc.Head["metadata"])

@@ -18,7 +18,7 @@ const Name = "usgs"
 func Source() source.Source {
 	const summary = "https://earthquake.usgs.gov/earthquakes/feed/v1.0/summary/"
 	return source.Source{
-		Name: Name, Title: "USGS earthquakes", Parse: Parse,
+		Name: Name, Title: "USGS earthquakes", Parse: skim,
 		Feeds: []source.Feed{
 			{URL: summary + "all_day.geojson", Every: time.Minute, MaxBytes: maxBytes},
 			{URL: summary + "4.5_week.geojson", Every: 15 * time.Minute, MaxBytes: maxBytes},
