@@ -111,6 +111,7 @@ func (t *TxEvents) Save(e *Event) error {
 	if e.Point != nil {
 		p.Lon, p.Lat = e.Point.Lon, e.Point.Lat
 	}
+	t.wrote(inEvents, e.Source, e.Key)
 	return t.q.SaveEvent(t.ctx, p)
 }
 
@@ -129,6 +130,9 @@ func (t *TxEvents) SaveShapes(name EventName, refs []hazard.ShapesRef) error {
 
 // Find reads an event, and reports whether it exists.
 func (t *TxEvents) Find(name EventName) (Event, bool, error) {
+	if t.lacks(inEvents, name.Source, name.Key) {
+		return Event{}, false, nil
+	}
 	row, err := t.q.EventOf(t.ctx, sqlc.EventOfParams{Source: name.Source, Event: name.Key})
 	if none(err) {
 		return Event{}, false, nil
@@ -223,11 +227,15 @@ func decodeEvents(rows []sqlc.Event, err error) ([]Event, error) {
 
 // AddRef adds another source's name of an event, as SCHEME:ID.
 func (t *TxEvents) AddRef(ref, source, event string) error {
+	t.wrote(inRefs, source, event)
 	return t.q.AddRef(t.ctx, sqlc.AddRefParams{Ref: ref, Source: source, Event: event})
 }
 
 // Refs lists other sources' names of an event, as SCHEME:ID.
 func (t *TxEvents) Refs(name EventName) ([]string, error) {
+	if t.lacks(inRefs, name.Source, name.Key) {
+		return nil, nil
+	}
 	return t.q.RefsOfEvent(t.ctx, sqlc.RefsOfEventParams{Source: name.Source, Event: name.Key})
 }
 
@@ -301,6 +309,7 @@ const (
 // SaveVerdict stores a decision about two events and replaces an earlier one; "" removes it.
 func (t *TxEvents) SaveVerdict(a, b EventName, v Verdict) error {
 	for _, p := range [][2]EventName{{a, b}, {b, a}} {
+		t.wrote(inParted, p[0].Source, p[0].Key)
 		if v == "" {
 			if err := t.q.DropVerdict(t.ctx, sqlc.DropVerdictParams{Source: p[0].Source, Event: p[0].Key, OtherSource: p[1].Source, OtherEvent: p[1].Key}); err != nil {
 				return err
@@ -319,6 +328,9 @@ type Verdicts map[EventName]map[EventName]Verdict
 
 // Verdicts lists the decisions about an event and others.
 func (t *TxEvents) Verdicts(a EventName) (Verdicts, error) {
+	if t.lacks(inParted, a.Source, a.Key) {
+		return Verdicts{}, nil
+	}
 	return decodeVerdicts(t.q.VerdictsOfEvent(t.ctx, sqlc.VerdictsOfEventParams{Source: a.Source, Event: a.Key}))
 }
 
@@ -346,6 +358,9 @@ func decodeVerdicts(rows []sqlc.Parted, err error) (Verdicts, error) {
 // Of reads the latest report of each part of an event. A stripped part only has its Part,
 // Version, Start and Places, its end, and Begun and Renewed if they were known.
 func (t *TxReports) Of(source, event string) ([]hazard.Report, error) {
+	if t.lacks(inReports, source, event) {
+		return nil, nil
+	}
 	reports, _, err := readReports(t.ctx, t.q, source, event)
 	return reports, err
 }
@@ -391,6 +406,7 @@ func (t *TxReports) Save(event string, r *hazard.Report, payload string) error {
 	if err != nil {
 		return fmt.Errorf("report %s:%s: %w", r.Source, r.Key, err)
 	}
+	t.wrote(inReports, r.Source, event)
 	return t.q.SaveReport(t.ctx, sqlc.SaveReportParams{Source: r.Source, Event: event, Part: r.Part, Version: r.Version, ReceivedMs: int64(t.self.Now()),
 		StartMs: int64(r.Start), Places: strings.Join(r.Places, " "), Body: string(body), Payload: payload})
 }
@@ -459,6 +475,7 @@ func (t *TxReports) Hold(r *hazard.Report, reason string) (isNew bool, decision 
 	if err != nil {
 		return false, "", fmt.Errorf("report %s:%s: %w", r.Source, r.Key, err)
 	}
+	t.wrote(inHeld, r.Source, r.Key)
 	_, err = t.q.Hold(t.ctx, sqlc.HoldParams{ID: id, Source: r.Source, Event: r.Key, Part: r.Part, Version: r.Version, ReceivedMs: int64(t.self.Now()), Reason: reason, Body: seal(id, body)})
 	return true, "", err
 }
@@ -471,6 +488,9 @@ const (
 
 // Placed releases what was held of a part for want of a place.
 func (t *TxReports) Placed(source, event, part string) error {
+	if t.lacks(inHeld, source, event) {
+		return nil
+	}
 	_, err := t.q.ReleaseHeld(t.ctx, sqlc.ReleaseHeldParams{NowMs: int64(t.self.Now()), Source: source, Event: event, Part: part})
 	return err
 }

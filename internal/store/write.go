@@ -68,6 +68,7 @@ type txn struct {
 	began    time.Time
 	asked    time.Time       // when Yield last asked the database
 	taken    map[string]bool // counters from which this transaction has taken a number
+	missing  missing
 }
 
 func newTx(t *txn) *Tx {
@@ -266,7 +267,12 @@ func (t *txn) writeCounters() error {
 func (t *Tx) Hazard(id int64) (*hazard.Hazard, error) { return hazardByID(t.ctx, t.q, id) }
 
 // HazardByUUID returns the present state of the hazard with that UUID, or ErrNotFound.
-func (t *Tx) HazardByUUID(id uuid.UUID) (*hazard.Hazard, error) { return hazardByUUID(t.ctx, t.q, id) }
+func (t *Tx) HazardByUUID(id uuid.UUID) (*hazard.Hazard, error) {
+	if t.missing.uuids[id] {
+		return nil, found(sql.ErrNoRows, "hazard %s", id)
+	}
+	return hazardByUUID(t.ctx, t.q, id)
+}
 
 // Product returns the present state of a product, deleted or not, or ErrNotFound.
 func (t *Tx) Product(id int64) (*hazard.Product, error) { return productByID(t.ctx, t.q, id) }
@@ -407,6 +413,7 @@ func (t *Tx) SaveHazardAs(as hazard.ChangeKind, h, before *hazard.Hazard) error 
 			return err
 		}
 		h.ID = id
+		delete(t.missing.uuids, h.UUID)
 	case before.Status == hazard.Active && h.Status == hazard.Expired:
 		kind = hazard.HazardExpired
 	}

@@ -189,6 +189,11 @@ func (w *writer) near(e *store.Event) (near []store.Event, err error) {
 	switch {
 	case !ok:
 	case rule.within == 0:
+		if !rule.renumbers && e.Source == w.src && w.others != nil {
+			if others, err := w.othersNear(e.Type, e.Start, &rule); err != nil || !others {
+				return nil, err
+			}
+		}
 		near, err = w.tx.Events.Starting(e.Type, from, to)
 	case e.Point != nil: // without a point, no distance is known
 		near, err = w.tx.Events.Near(e.Type, from, to, geo.Around(e.Point.Lon, e.Point.Lat, rule.within*1000), e.Source)

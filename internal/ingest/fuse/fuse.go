@@ -164,11 +164,10 @@ func chunks(reports []hazard.Report) [][]hazard.Report {
 	return all
 }
 
-// others holds the starts of other sources' events that may match reports of a batch, by type, as
-// of the first look-up.
+// others holds the starts of other sources' events that may match reports of a transaction, by type.
 type others struct {
 	starts   map[hazard.Type][]hazard.Instant
-	from, to hazard.Instant // starts of the batch's first and last event
+	from, to hazard.Instant // starts of the first and of the last report
 }
 
 func othersOf(reports []hazard.Report) *others {
@@ -197,7 +196,7 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 	if len(parts) == 0 && len(batch.Rejects) > 0 {
 		parts = [][]hazard.Report{nil}
 	}
-	known, drawn := othersOf(batch.Reports), map[string]bool{}
+	drawn := map[string]bool{}
 	going, err := in.store.Reports.ActiveEvents(ctx, src)
 	if err != nil {
 		return res, fmt.Errorf("take in %s: %w", src, err)
@@ -208,7 +207,7 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 	}
 	for _, take := range parts {
 		in.areas.prepare(ctx, take, in.known.Places[src], clock.Now())
-		keep, err := in.applyPart(ctx, src, input{given: take, drawings: drawings, others: known, active: active}, batch.Rejects, clock, opts, &res)
+		keep, err := in.applyPart(ctx, src, input{given: take, drawings: drawings, active: active}, batch.Rejects, clock, opts, &res)
 		if err != nil {
 			return res, fmt.Errorf("take in %s: %w", src, err)
 		}
@@ -249,6 +248,7 @@ func (in *Intake) applyPart(ctx context.Context, src string, part input, rejects
 		var rest []int
 		err := in.write(ctx, src, clock, opts, res, func(w *writer) (err error) {
 			w.input = part
+			w.others = othersOf(part.given)
 			if err := w.rejects(rejects); err != nil {
 				return err
 			}

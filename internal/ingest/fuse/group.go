@@ -60,13 +60,17 @@ func (w *writer) group(kept map[int]error) ([]*group, error) {
 		}
 	}
 	groups := l.groups()
+	var fresh []string
 	var awaited []string // only few names identify events
 	for _, g := range groups {
+		if _, ok := l.events[g.event]; !ok {
+			fresh = append(fresh, g.event)
+		}
 		awaited = append(awaited, g.awaited(w.src)...)
 	}
 	waiting, err := w.tx.Events.KnownRefs(awaited)
 	maps.Copy(w.refs, waiting)
-	return groups, err
+	return groups, errors.Join(err, w.tx.Events.Expect(w.src, fresh))
 }
 
 // awaited returns the names under which other events may wait for the group's event (successorRef).

@@ -111,21 +111,31 @@ func (w *writer) mayJoin(r *hazard.Report) bool {
 	if !ok {
 		return false
 	}
-	list, ok := w.others.starts[r.Type]
+	others, err := w.othersNear(r.Type, r.Start, &rule)
+	return others || err != nil // the error is reported in a later step
+}
+
+// othersNear reports whether events of other sources began near a moment, within the rule of their type.
+// It may be wrongly true. The transaction does not change when they began.
+func (w *writer) othersNear(typ hazard.Type, at hazard.Instant, rule *rule) (bool, error) {
+	if at < w.others.from || at > w.others.to {
+		return true, nil
+	}
+	list, ok := w.others.starts[typ]
 	if !ok {
-		events, err := w.tx.Events.Starting(r.Type, w.others.from.Add(-rule.window), w.others.to.Add(rule.window))
+		events, err := w.tx.Events.Starting(typ, w.others.from.Add(-rule.window), w.others.to.Add(rule.window))
 		if err != nil {
-			return true // the error is reported in a later step
+			return false, err
 		}
 		for _, e := range events {
 			if rule.compares(e.Source, w.src) {
 				list = append(list, e.Start)
 			}
 		}
-		w.others.starts[r.Type] = list
+		w.others.starts[typ] = list
 	}
-	i, _ := slices.BinarySearch(list, r.Start.Add(-rule.window))
-	return i < len(list) && list[i] <= r.Start.Add(rule.window)
+	i, _ := slices.BinarySearch(list, at.Add(-rule.window))
+	return i < len(list) && list[i] <= at.Add(rule.window), nil
 }
 
 // spot is the hazard that an event belongs to.

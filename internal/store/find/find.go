@@ -9,6 +9,7 @@ package find
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -137,16 +138,20 @@ func (w *Writing) values(h, before *hazard.Hazard, afresh bool) error {
 			return err
 		}
 	}
+	rows, args := "", []any{h.ID, string(h.Type)}
 	for _, v := range current {
 		if !clear && sameType && slices.Contains(previous, v) {
 			continue
 		}
-		if _, err := w.tx.ExecContext(w.ctx, `INSERT INTO hazard_values (hazard_id, quantity, type_id, value) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (hazard_id, quantity) DO UPDATE SET type_id = excluded.type_id, value = excluded.value`, h.ID, string(v.quantity), string(h.Type), v.is); err != nil {
-			return err
-		}
+		args = append(args, string(v.quantity), v.is)
+		rows += fmt.Sprintf(", ($1, $%d, $2, $%d)", len(args)-1, len(args))
 	}
-	return nil
+	if rows == "" {
+		return nil
+	}
+	_, err := w.tx.ExecContext(w.ctx, `INSERT INTO hazard_values (hazard_id, quantity, type_id, value) VALUES `+rows[2:]+`
+		ON CONFLICT (hazard_id, quantity) DO UPDATE SET type_id = excluded.type_id, value = excluded.value`, args...)
+	return err
 }
 
 func (w *Writing) whole(h, before *hazard.Hazard, made, changed hazard.Instant) error {
