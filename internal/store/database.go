@@ -71,6 +71,8 @@ type database interface {
 	// listed returns the SQL condition that column is in the list of the numbered parameter. names
 	// and numbers convert lists to that parameter.
 	listed(column string, parameter int) string
+	// list returns the list of listed as a table n with the column value.
+	list(parameter int) string
 	names(list []string) any
 	numbers(list []int64) any
 	// purge removes remains of rewritten rows from the files of the database, as far as possible.

@@ -367,6 +367,10 @@ func (*postgres) listed(column string, parameter int) string {
 	return fmt.Sprintf("%s = ANY($%d)", column, parameter)
 }
 
+func (*postgres) list(parameter int) string {
+	return fmt.Sprintf("unnest($%d::text[]) AS n (value)", parameter)
+}
+
 func (*postgres) names(list []string) any { return list }
 
 func (*postgres) numbers(list []int64) any { return list }

@@ -73,6 +73,29 @@ func named(ctx context.Context, d sqlc.DBTX, s *Store, source string, names []st
 	return found, rows.Err()
 }
 
+// Used returns which of the names of events of a source are used, by the source itself, also with the
+// suffix, or by others. Events need not have them any more.
+func (s *Reports) Used(ctx context.Context, source string, names []string, suffix string) (map[string]bool, error) {
+	used := map[string]bool{}
+	if len(names) == 0 {
+		return used, nil
+	}
+	rows, err := s.reads.QueryContext(ctx, `SELECT n.value FROM `+s.database.list(1)+` WHERE EXISTS (SELECT 1 FROM event_keys k WHERE k.source = $2 AND k.key IN (n.value, n.value || $3))
+		OR EXISTS (SELECT 1 FROM event_refs r WHERE r.ref = $2 || ':' || n.value)`, s.database.names(names), source, suffix)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, storeError(err)
+		}
+		used[name] = true
+	}
+	return used, storeError(rows.Err())
+}
+
 // Newest returns the greatest version of what a source has reported of an event, or 0 if there is
 // nothing.
 func (t *TxEvents) Newest(source, event string) (int64, error) {

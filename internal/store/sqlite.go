@@ -282,6 +282,8 @@ func (sqlite) listed(column string, parameter int) string {
 	return fmt.Sprintf("%s IN (SELECT value FROM json_each($%d))", column, parameter)
 }
 
+func (sqlite) list(parameter int) string { return fmt.Sprintf("json_each($%d) n", parameter) }
+
 func (sqlite) names(list []string) any { return jsonArray(list) }
 
 func (sqlite) numbers(list []int64) any { return jsonArray(list) }

@@ -190,7 +190,7 @@ func (w *writer) near(e *store.Event) (near []store.Event, err error) {
 	case !ok:
 	case rule.within == 0:
 		if !rule.renumbers && e.Source == w.src && w.others != nil {
-			if others, err := w.othersNear(e.Type, e.Start, &rule); err != nil || !others {
+			if others, err := w.others.near(e.Type, e.Start); err != nil || !others {
 				return nil, err
 			}
 		}

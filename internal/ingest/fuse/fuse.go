@@ -164,20 +164,6 @@ func chunks(reports []hazard.Report) [][]hazard.Report {
 	return all
 }
 
-// others holds the starts of other sources' events that may match reports of a transaction, by type.
-type others struct {
-	starts   map[hazard.Type][]hazard.Instant
-	from, to hazard.Instant // starts of the first and of the last report
-}
-
-func othersOf(reports []hazard.Report) *others {
-	o := &others{map[hazard.Type][]hazard.Instant{}, hazard.MaxInstant, hazard.MinInstant}
-	for i := range reports {
-		o.from, o.to = min(o.from, reports[i].Start), max(o.to, reports[i].Start)
-	}
-	return o
-}
-
 // Apply processes a batch of the source.
 func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clock hazard.Clock, opts Options) (Result, error) {
 	res := newResult()
@@ -192,6 +178,11 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 		batch.Reports = slices.Clone(batch.Reports)
 		slices.SortStableFunc(batch.Reports, func(a, b hazard.Report) int { return min(len(a.Earlier), 1) - min(len(b.Earlier), 1) })
 	}
+	all := len(batch.Reports)
+	if batch.Reports, err = in.concerning(ctx, src, batch.Reports); err != nil {
+		return res, fmt.Errorf("take in %s: %w", src, err)
+	}
+	res.Ignored += all - len(batch.Reports)
 	parts := chunks(batch.Reports)
 	if len(parts) == 0 && len(batch.Rejects) > 0 {
 		parts = [][]hazard.Report{nil}
@@ -248,7 +239,7 @@ func (in *Intake) applyPart(ctx context.Context, src string, part input, rejects
 		var rest []int
 		err := in.write(ctx, src, clock, opts, res, func(w *writer) (err error) {
 			w.input = part
-			w.others = othersOf(part.given)
+			w.others = othersOf(part.given, src, w.tx.Events.Starting)
 			if err := w.rejects(rejects); err != nil {
 				return err
 			}

@@ -107,35 +107,8 @@ func (w *writer) mayJoin(r *hazard.Report) bool {
 	if len(r.Refs) > 0 || called(r.Key) || slices.ContainsFunc(r.Aliases, called) {
 		return true
 	}
-	rule, ok := rules[r.Type]
-	if !ok {
-		return false
-	}
-	others, err := w.othersNear(r.Type, r.Start, &rule)
+	others, err := w.others.near(r.Type, r.Start)
 	return others || err != nil // the error is reported in a later step
-}
-
-// othersNear reports whether events of other sources began near a moment, within the rule of their type.
-// It may be wrongly true. The transaction does not change when they began.
-func (w *writer) othersNear(typ hazard.Type, at hazard.Instant, rule *rule) (bool, error) {
-	if at < w.others.from || at > w.others.to {
-		return true, nil
-	}
-	list, ok := w.others.starts[typ]
-	if !ok {
-		events, err := w.tx.Events.Starting(typ, w.others.from.Add(-rule.window), w.others.to.Add(rule.window))
-		if err != nil {
-			return false, err
-		}
-		for _, e := range events {
-			if rule.compares(e.Source, w.src) {
-				list = append(list, e.Start)
-			}
-		}
-		w.others.starts[typ] = list
-	}
-	i, _ := slices.BinarySearch(list, at.Add(-rule.window))
-	return i < len(list) && list[i] <= at.Add(rule.window), nil
 }
 
 // spot is the hazard that an event belongs to.

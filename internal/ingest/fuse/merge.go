@@ -172,7 +172,7 @@ func (w *writer) keepSplit(s *store.Split, events []store.Event) error {
 func (in *Intake) Take(ctx context.Context, tx *store.Tx, r hazard.Report) (Result, error) {
 	w := in.writer(ctx, tx, r.Source)
 	given := []hazard.Report{r}
-	w.input, w.opts.History = input{given: given, others: othersOf(given)}, true
+	w.input, w.opts.History = input{given: given, others: othersOf(given, r.Source, tx.Events.Starting)}, true
 	_, err := w.reports(nil)
 	return *w.res, err
 }
