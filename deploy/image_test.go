@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -46,9 +47,13 @@ func TestTheProgramNeedsNothingThatTheImageHasNot(t *testing.T) {
 	if err := os.Chown(filepath.Join(root, "var/lib/hazardd"), user, user); err != nil {
 		t.Fatal(err)
 	}
+	var environment []string
+	for _, line := range regexp.MustCompile(`(?m)^ENV (.*)$`).FindAllStringSubmatch(read(t, "deploy/Dockerfile"), -1) {
+		environment = append(environment, strings.Fields(line[1])...)
+	}
 	inside := func(cmd *exec.Cmd) {
 		cmd.Path, cmd.Dir = "/hazardd", "/"
-		cmd.Env = []string{"HAZARDD_DATA=/var/lib/hazardd"}
+		cmd.Env = environment
 		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: user, Gid: user}, Pdeathsig: syscall.SIGKILL}
 	}
 	n, wait := beginAs(t, inside)
@@ -85,6 +90,11 @@ func TestTheProgramNeedsNothingThatTheImageHasNot(t *testing.T) {
 	}
 	if resp, body := get(t, http.DefaultClient, "http://"+n.addr+"/symbols/FLOOD/EVENT/WARNING.png"); resp.StatusCode != http.StatusOK || len(body) == 0 {
 		t.Errorf("a symbol: %s", resp.Status)
+	}
+	for _, form := range []string{"gpkg", "parquet"} { // they are made in temporary files
+		if resp, body := get(t, http.DefaultClient, "http://"+n.addr+"/hazards?f="+form, "Authorization", "Bearer "+token); resp.StatusCode != http.StatusOK || len(body) == 0 {
+			t.Errorf("%s: %s", form, resp.Status)
+		}
 	}
 	n.end(syscall.SIGTERM)
 	if code := n.cmd.ProcessState.ExitCode(); code != 0 {
