@@ -33,6 +33,18 @@ func unseal(file int) { _ = unix.Close(file) } // nothing is written to it any m
 
 // send sends size bytes of file from at on, before the write deadline of conn.
 func send(conn *net.TCPConn, file int, at int64, size int) (sent int, err error) {
+	return fill(conn, size, func(to, sent int) (int, error) { return unix.Sendfile(to, file, &at, size-sent) })
+}
+
+// writeMore writes b, which the system sends together with what follows.
+func writeMore(conn *net.TCPConn, b []byte) (n int, err error) {
+	return fill(conn, len(b), func(to, sent int) (int, error) {
+		return unix.SendmsgN(to, b[sent:], nil, nil, unix.MSG_MORE|unix.MSG_NOSIGNAL)
+	})
+}
+
+// fill calls next, which sends some of what follows the first sent bytes, until conn has taken size bytes.
+func fill(conn *net.TCPConn, size int, next func(to, sent int) (int, error)) (sent int, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return 0, err
@@ -40,7 +52,7 @@ func send(conn *net.TCPConn, file int, at int64, size int) (sent int, err error)
 	var failed error
 	err = raw.Write(func(to uintptr) bool {
 		for sent < size {
-			n, err := unix.Sendfile(int(to), file, &at, size-sent)
+			n, err := next(int(to), sent)
 			switch {
 			case errors.Is(err, unix.EAGAIN):
 				return false // until the connection takes more
@@ -57,27 +69,4 @@ func send(conn *net.TCPConn, file int, at int64, size int) (sent int, err error)
 		return true
 	})
 	return sent, errors.Join(err, failed)
-}
-
-// writeMore writes b, which the system sends together with what follows.
-func writeMore(conn *net.TCPConn, b []byte) (n int, err error) {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	failed := raw.Write(func(to uintptr) bool {
-		for n < len(b) {
-			var sent int
-			switch sent, err = unix.SendmsgN(int(to), b[n:], nil, nil, unix.MSG_MORE|unix.MSG_NOSIGNAL); {
-			case errors.Is(err, unix.EAGAIN):
-				return false
-			case errors.Is(err, unix.EINTR):
-			case err != nil:
-				return true
-			}
-			n += max(sent, 0)
-		}
-		return true
-	})
-	return n, errors.Join(err, failed)
 }
