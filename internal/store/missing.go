@@ -1,6 +1,8 @@
 package store
 
 import (
+	"strings"
+
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -19,7 +21,7 @@ type missingRow struct {
 	event EventName
 }
 
-// The tables of which a transaction knows what is missing.
+// The tables with rows about events, of which a transaction knows what is missing.
 const (
 	inEvents  = "events"
 	inReports = "reports"
@@ -27,6 +29,8 @@ const (
 	inParted  = "parted"
 	inHeld    = "held"
 )
+
+var aboutEvents = []string{inEvents, inReports, inRefs, inParted, inHeld}
 
 // Expect says that the transaction is going to ask for events of a source that are probably new. It
 // finds out in two queries what is not there, so that their look-ups need none: most of the work with
@@ -37,17 +41,18 @@ func (t *TxEvents) Expect(source string, events []string) error {
 	}
 	rows, ids, byID := map[missingRow]bool{}, map[uuid.UUID]bool{}, make([]string, len(events))
 	for i, e := range events {
-		for _, table := range []string{inEvents, inReports, inRefs, inParted, inHeld} {
+		for _, table := range aboutEvents {
 			rows[missingRow{table, EventName{source, e}}] = true
 		}
 		id := hazard.EventUUID(source, e)
 		ids[id], byID[i] = true, id.String()
 	}
-	among := t.store.database.listed("event", 1) + ` AND source = $2`
+	var parts []string
+	for _, table := range aboutEvents {
+		parts = append(parts, `SELECT '`+table+`', event FROM `+table+` WHERE `+t.store.database.listed("event", 1)+` AND source = $2`)
+	}
 	err := t.each(func(table, event string) { delete(rows, missingRow{table, EventName{source, event}}) },
-		`SELECT 'events', event FROM events WHERE `+among+` UNION ALL SELECT 'reports', event FROM reports WHERE `+among+
-			` UNION ALL SELECT 'event_refs', event FROM event_refs WHERE `+among+` UNION ALL SELECT 'parted', event FROM parted WHERE `+among+
-			` UNION ALL SELECT 'held', event FROM held WHERE `+among, t.store.database.names(events), source)
+		strings.Join(parts, " UNION ALL "), t.store.database.names(events), source)
 	if err != nil {
 		return err
 	}

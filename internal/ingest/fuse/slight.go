@@ -13,11 +13,10 @@ import (
 // began near. Most of a list of all earthquakes are such reports, so they need no transaction. Whether
 // one that is left concerns an event is decided again, exactly (linker.link).
 func (in *Intake) concerning(ctx context.Context, src string, reports []hazard.Report) ([]hazard.Report, error) {
-	var slight []hazard.Report
 	var names []string
 	for i := range reports {
 		if r := &reports[i]; r.Full != nil {
-			slight, names = append(slight, hazard.Report{Start: r.Start}), append(append(names, r.Key), r.Aliases...)
+			names = append(append(names, r.Key), r.Aliases...)
 		}
 	}
 	if names == nil {
@@ -27,10 +26,10 @@ func (in *Intake) concerning(ctx context.Context, src string, reports []hazard.R
 	if err != nil {
 		return nil, err
 	}
-	others := othersOf(slight, src, func(typ hazard.Type, from, to hazard.Instant) ([]store.Event, error) {
+	others := othersOf(reports, src, func(typ hazard.Type, from, to hazard.Instant) ([]store.Event, error) {
 		return in.store.Reports.EventsStarting(ctx, typ, from, to)
 	})
-	left := make([]hazard.Report, 0, len(reports)-len(slight))
+	var left []hazard.Report
 	for i := range reports {
 		r := &reports[i]
 		named := func(name string) bool { return used[name] }
