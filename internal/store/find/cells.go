@@ -185,9 +185,9 @@ func (f sqliteFinder) byCells(ctx context.Context, way *access, after *query.Key
 }
 
 // dense reports whether the order leads to a page sooner than cells do, of which there are many: a
-// sample of all hazards says how many rows of the order are not wanted. It is not, if the sample has
-// fewer than least that are.
-func (f sqliteFinder) dense(ctx context.Context, total, least float64) (bool, error) {
+// sample of all hazards says how many rows of the order are not wanted. It is sure of that if the sample
+// has some that are.
+func (f sqliteFinder) dense(ctx context.Context, total float64) (dense, sure bool, err error) {
 	const (
 		sample   = 200
 		rowCost  = 8    // of a row that is looked up, in microseconds
@@ -206,10 +206,10 @@ func (f sqliteFinder) dense(ctx context.Context, total, least float64) (bool, er
 	rows := rowsOf(ids)
 	var order, wanted float64
 	args := append(append(append([]any{}, typed.args...), one.where.args...), rows.args...)
-	err := f.Tx.QueryRowContext(ctx, "SELECT coalesce(sum("+typed.text+"), 0), coalesce(sum("+one.where.text+"), 0) FROM "+rows.text, args...).Scan(&order, &wanted)
-	few := wanted < least
+	err = f.Tx.QueryRowContext(ctx, "SELECT coalesce(sum("+typed.text+"), 0), coalesce(sum("+one.where.text+"), 0) FROM "+rows.text, args...).Scan(&order, &wanted)
+	sure = wanted >= 3
 	wanted = max(wanted, 0.5)
-	return !few && float64(f.Limit)*order/wanted*rowCost < wanted/sample*total*cellCost, err
+	return float64(f.Limit)*order/wanted*rowCost < wanted/sample*total*cellCost, sure, err
 }
 
 // wideBox is the area of a box, in square degrees, from which on the order is tried before the cells are read.

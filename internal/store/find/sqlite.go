@@ -400,8 +400,9 @@ func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 			celled = f.Filter.Life == nil
 		}
 		only := celled && alone && f.Sort.By == query.BySeverity && all[i].ended.text != "" && !slices.ContainsFunc(all[i+1:], func(a access) bool { return !a.types && !a.tree })
-		if b := f.Filter.Bounds(); only && area(b[0]) > wideBox {
-			if dense, err := f.dense(ctx, total, 3); err != nil || dense {
+		wide, dense, sure := only && area(f.Filter.Bounds()[0]) > wideBox, false, false
+		if wide {
+			if dense, sure, err = f.dense(ctx, total); err != nil || dense && sure {
 				return nil, err
 			}
 		}
@@ -417,7 +418,10 @@ func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 		}
 		density *= min(1, n/max(total, 1))
 		if n > maxRows && only {
-			if dense, err := f.dense(ctx, total, 0); err != nil || dense {
+			if !wide {
+				dense, _, err = f.dense(ctx, total)
+			}
+			if err != nil || dense {
 				return nil, err
 			}
 			return &all[i], nil
