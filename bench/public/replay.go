@@ -17,7 +17,7 @@ import (
 	"github.com/hazardd/hazardd/internal/test/nginx"
 )
 
-// plan is a recipe made ready: so many readers replay it that nothing may be made anew for each.
+// plan is a recipe whose requests are ready to be sent. Many readers replay it, so none of it is made for each.
 type plan struct {
 	opening    []*step
 	after      [2][]*step // what follows each of the two changes

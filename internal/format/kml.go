@@ -3,6 +3,7 @@ package format
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"html"
 	"strings"
@@ -49,14 +50,10 @@ func (k *kmlEncoder) fragment(e *Entry) (fragment, error) {
 	r := e.record(&k.options)
 	look, names := lookOf(h.Severity), dataNames()
 	page := pageURL(base, h)
-	web := page
-	if r.web != "" {
-		web = r.web
-	}
 	b := append(k.text[:0], `<Placemark id="hazard-`...)
 	b = append(append(b, h.UUID.String()...), '"', '>')
 	b = appendElement(b, "name", r.tidy(h.Name))
-	b = append(appendEscaped(append(b, `<atom:link href="`...), web), `"></atom:link>`...)
+	b = append(appendEscaped(append(b, `<atom:link href="`...), cmp.Or(r.web, page)), `"></atom:link>`...)
 	b = appendElement(b, "Snippet", clean(snippet(h)))
 	b = appendBalloon(b, r.tidy(h.Description), page)
 	// Without autoexpire the end is only expected: the hazard may last longer.

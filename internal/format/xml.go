@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"encoding/xml"
 	"net/url"
 	"strings"
@@ -90,10 +91,7 @@ func rfc3339(i hazard.Instant) string { return i.Time().Format(time.RFC3339) }
 
 // webURL is a hazard's page of its source, or the service's own page of it when there is none.
 func webURL(base string, h *hazard.Hazard) string {
-	if address := sourceURL(h); address != "" {
-		return address
-	}
-	return pageURL(base, h)
+	return cmp.Or(sourceURL(h), pageURL(base, h))
 }
 
 // sourceURL is a hazard's page of its source, written so that every reader of URIs takes it (RFC 3986, section 2). It is empty

@@ -267,7 +267,7 @@ func (f postgresFinder) eachByValue(ctx context.Context, after *query.Key, found
 // are read one by one. behind returns the condition for rows after a position, and their order.
 func (f postgresFinder) parts(ctx context.Context, value string, from condition, apart []hazard.Type, after *query.Key, behind func(*query.Key) (condition, string), found func(Row) (bool, error)) (more bool, err error) {
 	limit := max(leastRows, f.Limit+1)
-	if f.Filter.NeedsShapes() { // of those whose boxes meet a place some are not there
+	if f.Filter.NeedsShapes() { // some boxes meet a place that their shapes do not
 		limit += limit / 2
 	}
 	if f.Limit == 0 {
