@@ -225,24 +225,24 @@ func TestASlowServerIsGivenUp(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c, _ := listen(t, handler, func(o *client.Options) { o.Timeout = 200 * time.Millisecond })
-			began := time.Now()
-			_, err := c.Active(t.Context())
-			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "gave up after 200ms") || time.Since(began) > 5*time.Second {
-				t.Errorf("after %s: %v", time.Since(began), err)
-			}
-			ctx, cancel := context.WithCancelCause(t.Context())
-			time.AfterFunc(50*time.Millisecond, func() { cancel(errors.New("the operator stopped it")) })
-			if _, err := c.Active(ctx); err == nil || !strings.Contains(err.Error(), "the operator stopped it") {
-				t.Errorf("cancelled: %v", err)
-			}
+			bubble(t, handler, func(o *client.Options) { o.Timeout = 200 * time.Millisecond }, func(t *testing.T, c *client.Client) {
+				began := time.Now()
+				_, err := c.Active(t.Context())
+				if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "gave up after 200ms") || took != 200*time.Millisecond {
+					t.Errorf("after %s: %v", took, err)
+				}
+				ctx, cancel := context.WithCancelCause(t.Context())
+				time.AfterFunc(50*time.Millisecond, func() { cancel(errors.New("the operator stopped it")) })
+				if _, err := c.Active(ctx); err == nil || !strings.Contains(err.Error(), "the operator stopped it") {
+					t.Errorf("cancelled: %v", err)
+				}
+			})
 		})
 	}
 }
 
 func TestAFileMayTakeAnyTimeAsLongAsItMoves(t *testing.T) {
-	c, _ := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handler := func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
 			_, _ = io.Copy(io.Discard, r.Body)
 			_, _ = io.WriteString(w, `{"product_ID":1}`)
@@ -256,29 +256,31 @@ func TestAFileMayTakeAnyTimeAsLongAsItMoves(t *testing.T) {
 				<-r.Context().Done()
 			}
 		}
-	}), func(o *client.Options) { o.Timeout = 300 * time.Millisecond; o.MaxBody = 20 })
-	f, err := c.DownloadFile(t.Context(), "1")
-	if err != nil {
-		t.Fatal(err)
 	}
-	defer f.Body.Close()
-	if text, err := io.ReadAll(f.Body); err != nil || len(text) != 100 {
-		t.Errorf("%d bytes, error %v", len(text), err)
-	}
-	f, err = c.DownloadFile(t.Context(), "2")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Body.Close()
-	if text, err := io.ReadAll(f.Body); !errors.Is(err, context.DeadlineExceeded) || len(text) != 90 {
-		t.Errorf("a stalled download: %d bytes, error %v", len(text), err)
-	}
-	if _, err := c.Editor().CreateFile(t.Context(), "1", client.NewProduct{Title: "slow"}, "slow.bin", &slowly{n: 10, every: 50 * time.Millisecond}); err != nil {
-		t.Errorf("a slow upload: %v", err)
-	}
-	if _, err := c.Editor().CreateFile(t.Context(), "1", client.NewProduct{Title: "stuck"}, "stuck.bin", &slowly{n: 2, every: time.Second}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a stalled upload: %v", err)
-	}
+	bubble(t, http.HandlerFunc(handler), func(o *client.Options) { o.Timeout = 300 * time.Millisecond; o.MaxBody = 20 }, func(t *testing.T, c *client.Client) {
+		f, err := c.DownloadFile(t.Context(), "1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Body.Close()
+		if text, err := io.ReadAll(f.Body); err != nil || len(text) != 100 {
+			t.Errorf("%d bytes, error %v", len(text), err)
+		}
+		f, err = c.DownloadFile(t.Context(), "2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Body.Close()
+		if text, err := io.ReadAll(f.Body); !errors.Is(err, context.DeadlineExceeded) || len(text) != 90 {
+			t.Errorf("a stalled download: %d bytes, error %v", len(text), err)
+		}
+		if _, err := c.Editor().CreateFile(t.Context(), "1", client.NewProduct{Title: "slow"}, "slow.bin", &slowly{n: 10, every: 50 * time.Millisecond}); err != nil {
+			t.Errorf("a slow upload: %v", err)
+		}
+		if _, err := c.Editor().CreateFile(t.Context(), "1", client.NewProduct{Title: "stuck"}, "stuck.bin", &slowly{n: 2, every: time.Second}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a stalled upload: %v", err)
+		}
+	})
 }
 
 // slowly returns n bytes, one at a time.

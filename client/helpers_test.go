@@ -1,14 +1,17 @@
 package client_test
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hazardd/hazardd/client"
@@ -179,6 +182,44 @@ func listen(t testing.TB, h http.Handler, alter ...func(*client.Options)) (*clie
 	}
 	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
 	return c, srv
+}
+
+// pipes is a listener in memory, for servers in a synctest bubble.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	conn, ok := <-p
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+func (p pipes) Close() error   { close(p); return nil }
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// bubble calls f in a synctest bubble with a client of a server for h: there a limit of 200 ms is none of the machine's.
+func bubble(t *testing.T, h http.Handler, alter func(*client.Options), f func(*testing.T, *client.Client)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		listener, srv := make(pipes), &http.Server{Handler: h}
+		go func() { _ = srv.Serve(listener) }() // ends with Shutdown
+		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			listener <- theirs
+			return ours, nil
+		}}
+		o := client.Options{Token: "good", HTTPClient: &http.Client{Transport: transport}}
+		alter(&o)
+		c, err := client.New("http://hazards.example", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f(t, c)
+		transport.CloseIdleConnections()
+		if err := srv.Shutdown(t.Context()); err != nil { // when the handlers have ended
+			t.Error(err)
+		}
+	})
 }
 
 // activeList is a list in the form of other servers: null in place of a string, numbers in place of
