@@ -106,7 +106,7 @@ func TestAPushedAlertReachesEventStreamsAtOnce(t *testing.T) {
 		}
 		s := list.Items[slices.IndexFunc(list.Items, func(s client.Source) bool { return s.Name == "pushed" })]
 		sent, committed := s.Delays["sent"], s.Delays["committed"]
-		if len(s.Pushes) != 1 || s.Pushes[0].State != "ok" || sent != nil && sent.P99 > 10 {
+		if len(s.Pushes) != 1 || s.Pushes[0].State != "ok" || sent != nil && sent.P99 > 30 {
 			t.Fatalf("GET /sources: %+v, sent %+v, committed %+v", s.Pushes, sent, committed)
 		}
 		return sent != nil && sent.Count >= alerts && committed != nil && committed.Count >= alerts
@@ -174,7 +174,7 @@ func TestAlertsOfWIS2ArePushedByABroker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	notice := func(id, rest string) []byte {
 		return fmt.Appendf(nil, `{"type":"Feature","properties":{"data_id":%q,"pubtime":"2026-08-01T00:00:00Z"%s`, id, rest)

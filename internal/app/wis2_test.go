@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -28,6 +27,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/serve/route"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
@@ -91,12 +91,8 @@ func TestMosquittoTakesNotifications(t *testing.T) {
 	if _, err := os.Stat(program); err != nil || readerErr != nil {
 		t.Skip("mosquitto and mosquitto-clients are missing")
 	}
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	_ = l.Close()
+	at := test.Address(t)
+	port := fmt.Sprint(at.Port())
 	conf := filepath.Join(t.TempDir(), "mosquitto.conf")
 	if err := os.WriteFile(conf, fmt.Appendf(nil, "listener %s 127.0.0.1\nallow_anonymous true\n", port), 0o600); err != nil {
 		t.Fatal(err)
@@ -108,7 +104,7 @@ func TestMosquittoTakesNotifications(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { cancel(); _ = broker.Wait() }()
-	srv := server.Serve(t, announce("mqtt://127.0.0.1:"+port, "", nil))
+	srv := server.Serve(t, announce("mqtt://"+at.String(), "", nil))
 	var out []byte
 	read := make(chan error, 1)
 	go func() {
