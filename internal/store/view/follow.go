@@ -132,11 +132,12 @@ func (l *Live) Renew(ctx context.Context, fork *store.ForkedError, at hazard.Ins
 	if err != nil {
 		return err
 	}
-	l.logger.Error("acknowledged changes are lost: the history was replaced by one without them", "reason", fork.Reason,
-		"first", fork.Last+1, "last seen here", l.view.Load().number, "goes on after", fork.Start)
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	seen := l.Number()
 	l.swap(newView(snap.Number, entriesOf(snap), l.moment(at)))
+	l.mu.Unlock()
+	l.logger.Error("acknowledged changes are lost: the history was replaced by one without them", "reason", fork.Reason,
+		"first", fork.Last+1, "last seen here", seen, "goes on after", fork.Start)
 	return nil
 }
 
