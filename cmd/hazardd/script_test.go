@@ -165,7 +165,7 @@ func fetchMain(args []string) error {
 		token = strings.TrimSpace(string(text))
 	}
 	// A running server notices writes of a command within a second, but the machine may be busy.
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		req, err := http.NewRequest(method, address, nil)
 		if err != nil {
 			return err

@@ -61,7 +61,7 @@ func TestClearingOrganizationsPublishesNothing(t *testing.T) {
 func TestAHazardThatEndedMeanwhileIsNotExtended(t *testing.T) {
 	t.Parallel() // it waits more than it works
 	s := start(t)
-	const life = 2 * time.Second
+	const life = 5 * time.Second
 	end := hazard.At(time.Now().Add(life))
 	h := s.hazard("red", "end_Date", digits(int64(end)), "autoexpire", "Y")
 	locked, release := make(chan bool), make(chan bool)

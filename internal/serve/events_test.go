@@ -325,7 +325,7 @@ func TestAStreamEndsWithTheRightToReadIt(t *testing.T) {
 		}
 	})
 	t.Run("of a token that expires", func(t *testing.T) {
-		short := start(t, func(c *app.Config) { c.AccessLife = 2 * time.Second })
+		short := start(t, func(c *app.Config) { c.AccessLife = 5 * time.Second })
 		short.subscribe("reader", "").ends()
 	})
 }

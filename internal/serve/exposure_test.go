@@ -41,7 +41,7 @@ type exposureAnswer struct {
 // use one of them.
 func (w *world) awaitExposure(path string, by ...string) exposureAnswer {
 	w.t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		a := w.do("reader", http.MethodGet, path+"/exposure", nil)
 		if a.Status == http.StatusOK {
 			var got exposureAnswer

@@ -142,7 +142,7 @@ func newRequest(t testing.TB, k *tokens, user, method, address string, body any,
 // settle waits until readers see change n.
 func (w *world) settle(n int64) {
 	w.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		var ready struct {
 			Change int64 `json:"change"`
 		}
@@ -448,7 +448,7 @@ func decode(t testing.TB, coding string, data []byte) []byte {
 // send writes bytes to the server over a connection of its own and reads until the server closes it, or has said nothing more for a while.
 func (w *world) send(request []byte) []byte {
 	w.t.Helper()
-	const first, more = 10 * time.Second, 150 * time.Millisecond
+	const first, more = time.Minute, 500 * time.Millisecond
 	conn, err := (&net.Dialer{}).DialContext(w.t.Context(), "tcp", w.Addr().String())
 	if err != nil {
 		w.t.Fatal(err)

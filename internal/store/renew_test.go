@@ -81,7 +81,7 @@ func TestDamagedSearchTablesStopNoWrite(t *testing.T) {
 		t.Run(damage, func(t *testing.T) {
 			s := openDamaged(t, damage)
 			save(t, s, flood("after"))
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			for {
 				page, err := s.Search.Find(ctx, parseQuery(t, "limit=10"), nil, noon)

@@ -90,7 +90,7 @@ const unfinished = "POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\
 // answer reads an answer; nil if the connection was closed without one.
 func (d *door) answer(c net.Conn) *http.Response {
 	d.t.Helper()
-	if err := c.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		d.t.Fatal(err)
 	}
 	r, err := http.ReadResponse(bufio.NewReader(c), nil)
@@ -115,7 +115,7 @@ func (d *door) want(c net.Conn, status int) {
 // settle returns when n connections are open.
 func (d *door) settle(n int) {
 	d.t.Helper()
-	for end := time.Now().Add(20 * time.Second); d.Count() != n; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); d.Count() != n; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			d.t.Fatalf("%d connections are open, want %d", d.Count(), n)
 		}
@@ -136,7 +136,7 @@ func (d *door) idles() {
 		}
 		return false
 	}
-	for end := time.Now().Add(20 * time.Second); !idles(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !idles(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			d.t.Fatal("no connection is idle")
 		}
@@ -338,7 +338,7 @@ func TestARefusalBeforeTLSIsAnAlert(t *testing.T) {
 	_ = d.dial("127.0.0.1", get("/wait"))
 	<-d.waiting
 	c := tls.Client(d.dial("127.0.0.1", ""), &tls.Config{InsecureSkipVerify: true})
-	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	if _, refused := errors.AsType[*net.OpError](c.Handshake()); !refused || !strings.Contains(c.Handshake().Error(), "internal error") {

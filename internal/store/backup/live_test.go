@@ -152,7 +152,7 @@ func TestAForgottenServerAcknowledgesNothingAfterAMigration(t *testing.T) {
 			}
 			from := old.open(t)
 			_, err := backup.Migrate(t.Context(), from, to.into(), true, made, nil)
-			for began := time.Now(); err != nil && strings.Contains(err.Error(), "a server runs on the store") && time.Since(began) < 30*time.Second; {
+			for began := time.Now(); err != nil && strings.Contains(err.Error(), "a server runs on the store") && time.Since(began) < time.Minute; {
 				time.Sleep(100 * time.Millisecond) // it sweeps product files at startup
 				_, err = backup.Migrate(t.Context(), from, to.into(), true, made, nil)
 			}

@@ -152,7 +152,7 @@ const warnings = "cache/a/wis2/de-dwd/data/core/weather/advisories-warnings/cap"
 
 func TestMessagesOfABrokerCome(t *testing.T) {
 	server, address, _ := broker(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var got []string
 	enough := errors.New("enough")
