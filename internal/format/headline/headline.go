@@ -77,6 +77,8 @@ type maker struct {
 	zone *time.Location
 	utc  bool   // times are in UTC and say so
 	text string // the description
+	// small is the description in small letters.
+	small string
 	// event and place are the two parts of a name such as "Flood - Bologna, Italy".
 	event, named string
 }
@@ -104,7 +106,7 @@ func Make(h *hazard.Hazard, around *Around, r Reader) Headline {
 	bounded := *h
 	bounded.Name, bounded.Note, bounded.Description = hazard.CleanLine(beginning(h.Name)), beginning(h.Note), hazard.Clean(beginning(h.Description))
 	h = &bounded
-	m := &maker{h: h, a: around, l: r.Language, at: r.At, zone: around.zone(), text: h.Description}
+	m := &maker{h: h, a: around, l: r.Language, at: r.At, zone: around.zone(), text: h.Description, small: small(h.Description)}
 	m.event, m.named = splitName(h.Name)
 	p := m.parts()
 	out := Headline{What: strings.TrimRight(m.capital(p.what), ",،、， "), HowBad: cmp.Or(p.howBad, trimmed(p.bad)), Where: cmp.Or(p.place, trimmed(p.where)), Until: p.until, Instruction: Shortened(Sentenced(beginning(InstructionOf(h)))), Language: m.l.ID}
@@ -162,7 +164,7 @@ func (m *maker) state() string {
 		return ""
 	case h.Status == hazard.Expired:
 		return "ended"
-	case urgency.Word() == "past" && strings.Contains(strings.ToLower(m.text), "ended"):
+	case urgency.Word() == "past" && strings.Contains(m.small, "ended"):
 		return "ended"
 	}
 	return ""

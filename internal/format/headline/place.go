@@ -239,7 +239,7 @@ func (m *maker) warned() string {
 		return m.say("around", "place", m.within(m.and(towns), m.stateName(), m.country()))
 	case len(towns) > 0 && (strings.Contains(m.named, "…") || m.a.Parts > 2*len(slicesOf)): // the name is that of some of its areas
 		return m.say("around", "place", m.within(m.and(towns), m.stateName(), m.country()))
-	case len(slicesOf) == 1 && m.a.Country == "US" && theCounty.MatchString(m.text) && !strings.Contains(m.named, "County"):
+	case len(slicesOf) == 1 && m.a.Country == "US" && theCounty.find(m.small) != nil && !strings.Contains(m.named, "County"):
 		return m.say("for", "place", m.within(m.say("county", "names", m.named), m.stateName(), m.country()))
 	case m.named != "" && len(slicesOf) <= fewAreas && !more && !strings.Contains(m.named, "Including"):
 		place := m.within(m.article(m.and(slicesOf)), m.stateName(), m.country())
@@ -282,7 +282,7 @@ var (
 	// shore matches names of zones on a coast.
 	shore = regexp.MustCompile(`(?i)shore|coast|beach`)
 	// theCounty matches bulletins about a zone that is a county.
-	theCounty = regexp.MustCompile(`(?i)\b(?:portions?|parts?|rest|half) of the county\b`)
+	theCounty = reading(`\b(?:portions?|parts?|rest|half) of the county\b`, "of the county")
 	// overDistricts matches the list of districts of a nowcast: "over Karur, Namakkal, Salem in next 3 hours".
 	overDistricts = regexp.MustCompile(`\bover ((?:\p{Lu}[\p{L} ]+, )+\p{Lu}[\p{L} ]+?) in (?:the )?next\b`)
 )

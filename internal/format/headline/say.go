@@ -161,7 +161,7 @@ func (m *maker) end() (when, until string) {
 	start, end := m.local(h.Start), m.local(h.End)
 	sameDay := start.Format(time.DateOnly) == end.Format(time.DateOnly)
 	switch {
-	case !h.EndGiven && h.Source != "" && (h.Type == hazard.Cyclone || strings.Contains(strings.ToLower(m.text), "until further notice")):
+	case !h.EndGiven && h.Source != "" && (h.Type == hazard.Cyclone || strings.Contains(m.small, "until further notice")):
 		return m.say("further"), trimmed(m.say("further"))
 	case !h.EndGiven && begun:
 		return "", m.say("noEnd")

@@ -43,48 +43,108 @@ func sentenceWith(text, word string) string {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
+// pattern is an expression that is looked for in a text in small letters. Most texts lack the words that are in all that it
+// matches: to look for these first costs far less than to try the expression at each letter.
+type pattern struct {
+	*regexp.Regexp
+	words []string
+}
+
+func reading(expression string, words ...string) pattern {
+	return pattern{regexp.MustCompile(expression), words}
+}
+
+// may reports whether a text has the words.
+func (p pattern) may(text string) bool {
+	return !slices.ContainsFunc(p.words, func(word string) bool { return !strings.Contains(text, word) })
+}
+
+// find returns the first match and its groups, or nil.
+func (p pattern) find(text string) []string {
+	if !p.may(text) {
+		return nil
+	}
+	return p.FindStringSubmatch(text)
+}
+
+// findAll returns the first n matches.
+func (p pattern) findAll(text string, n int) [][]string {
+	if !p.may(text) {
+		return nil
+	}
+	return p.FindAllStringSubmatch(text, n)
+}
+
+// small writes a text in small letters, as expressions without regard to case read it: the long s is an s.
+func small(text string) string { return strings.ReplaceAll(strings.ToLower(text), "ſ", "s") }
+
+// hasWord reports whether a text has one of these as a word, or as the beginning of one. The letters of words are those of ASCII.
+func hasWord(text string, whole bool, words ...string) bool {
+	for _, word := range words {
+		for begin := 0; ; begin++ {
+			i := strings.Index(text[begin:], word)
+			if i < 0 {
+				break
+			}
+			begin += i
+			if end := begin + len(word); (begin == 0 || !wordByte(text[begin-1])) && (!whole || end == len(text) || !wordByte(text[end])) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func wordByte(b byte) bool {
+	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_'
+}
+
+// Of texts in small letters.
 var (
-	mphGust   = regexp.MustCompile(`(?i)(?:gusts?(?: of)?(?: up)?(?: to)?(?: around| near| as high as)?|wind gusts up to) (\d+)(?: to (\d+))? ?(mph|kt|knots|km/h)`)
-	windGusts = regexp.MustCompile(`(?i)(\d+) (mph) wind gusts`)
-	kmhGust   = regexp.MustCompile(`(?i)(?:gust speed|gusts?|windb[oö]en|böen)[^.\d]{0,40}(\d+)(?: ?(?:-|–|to|and) ?(\d+))? ?km/h`)
-	ktWind    = regexp.MustCompile(`(?i)winds? (?:increasing to |to )?(\d+)(?: to (\d+))? (?:kt|knots)(?: increasing to (\d+) (?:kt|knots))?`)
-	snowIn    = regexp.MustCompile(`(?i)accumulations? (?:of |between |up to |around )?(\d+)(?: (?:to|and) (\d+))? inch`)
-	snowCm    = regexp.MustCompile(`(?i)(\d+)(?: ?(?:-|–|to) ?(\d+))? ?cm (?:of )?(?:fresh |new )?snow|snow[^.]{0,40}?(\d+)(?: ?(?:-|–|to) ?(\d+))? ?cm`)
-	heatIndex = regexp.MustCompile(`(?i)heat index (?:values|readings)?[^.\d]{0,30}(\d+)(?: to (\d+))?`)
-	chill     = regexp.MustCompile(`(?i)wind chills?[^.\d]{0,40}(\d+)(?: to (\d+))?( below)?`)
-	minTemp   = regexp.MustCompile(`(?i)min(?:imum)?\.? temp(?:erature)?s?:?[^.\d-]{0,20}(-?\d+)(?: ?(?:-|–|to|bis) ?(-?\d+))? ?°? ?C`)
-	maxTemp   = regexp.MustCompile(`(?i)max(?:imum)?\.? temp(?:erature)?s?:?[^.\d-]{0,20}(-?\d+)(?: ?(?:–|to|bis|-) ?(-?\d+))? ?°? ?C`)
-	overTemp  = regexp.MustCompile(`(?i)(?:exceed(?:ed|s|ing)?|above|over|reach(?:ed|ing)?)[^.\d]{0,20}(\d+) ?(?:°C|℃|degrees)`)
-	highsF    = regexp.MustCompile(`(?i)(?:highs?|temperatures?)(?: of| from| up to| ranging| between| near| around| in the| to| expected)* (\d{2,3})(?: (?:to|and) (\d{2,3}))?(?: degrees|°F|\.| expected|,| are| in | at | for )`)
-	locally   = regexp.MustCompile(`(?i)locally (?:exceeding|above|over|reaching) ?(\d+) ?(?:°C|℃|degrees)`)
-	coldF     = regexp.MustCompile(`(?i)temperatures? (?:as low as|in the|down to|of) (-?\d+)(?: to (-?\d+))?`)
-	rainMm    = regexp.MustCompile(`(?i)(\d+)(?: ?(?:-|–|to|and) ?(\d+))? ?(?:mm|l/m²|l/m2)`)
-	inundated = regexp.MustCompile(`(?i)(?:up to )?(?:an? )?(\d+(?:\.\d+)?)(?: to (\d+(?:\.\d+)?))? (?:ft|feet|foot) of inundation`)
-	humidity  = regexp.MustCompile(`(?i)humidity\.*(?: values)?(?: as low as| down to| near| of| around)?[^.\d]{0,30}(\d+)(?: to \d+)? ?(?:percent|%)`)
-	surfFt    = regexp.MustCompile(`(?i)(?:breaking waves|surf|waves)[^.\d]{0,30}(\d+)(?: to (\d+))? (?:ft|feet)`)
-	visNM     = regexp.MustCompile(`(?i)visibility[^.\d]{0,30}(\d+(?:/\d+)?)(?: to (\d+))? ?(NM|nautical miles?|SM|mile|km|m)\b`)
-	toward    = regexp.MustCompile(`(?i)moving (northeast|northwest|north|southeast|southwest|south|east|west)(?: \(\d+°\))?(?: at (\d+) ?(mph|kt|km/h))?`)
+	mphGust   = reading(`gusts?(?: of)?(?: up)?(?: to)?(?: around| near| as high as)? (\d+)(?: to (\d+))? ?(mph|kt|knots|km/h)`)
+	windGusts = reading(`(\d+) (mph) wind gusts`, "mph wind gusts")
+	kmhGust   = reading(`(?:gust speed|gusts?|windb[oö]en|böen)[^.\d]{0,40}(\d+)(?: ?(?:-|–|to|and) ?(\d+))? ?km/h`, "km/h")
+	ktWind    = reading(`winds? (?:increasing to |to )?(\d+)(?: to (\d+))? (?:kt|knots)(?: increasing to (\d+) (?:kt|knots))?`)
+	snowIn    = reading(`accumulations? (?:of |between |up to |around )?(\d+)(?: (?:to|and) (\d+))? inch`)
+	snowCm    = reading(`(\d+)(?: ?(?:-|–|to) ?(\d+))? ?cm (?:of )?(?:fresh |new )?snow|snow[^.]{0,40}?(\d+)(?: ?(?:-|–|to) ?(\d+))? ?cm`, "snow", "cm")
+	heatIndex = reading(`heat index (?:values|readings)?[^.\d]{0,30}(\d+)(?: to (\d+))?`)
+	chill     = reading(`wind chills?[^.\d]{0,40}(\d+)(?: to (\d+))?( below)?`)
+	minTemp   = reading(`min(?:imum)?\.? temp(?:erature)?s?:?[^.\d-]{0,20}(-?\d+)(?: ?(?:-|–|to|bis) ?(-?\d+))? ?°? ?c`)
+	maxTemp   = reading(`max(?:imum)?\.? temp(?:erature)?s?:?[^.\d-]{0,20}(-?\d+)(?: ?(?:–|to|bis|-) ?(-?\d+))? ?°? ?c`)
+	overTemp  = reading(`(?:exceed(?:ed|s|ing)?|above|over|reach(?:ed|ing)?)[^.\d]{0,20}(\d+) ?(?:°c|℃|degrees)`)
+	highsF    = reading(`(?:highs?|temperatures?)(?: of| from| up to| ranging| between| near| around| in the| to| expected)* (\d{2,3})(?: (?:to|and) (\d{2,3}))?(?: degrees|°f|\.| expected|,| are| in | at | for )`)
+	locally   = reading(`locally (?:exceeding|above|over|reaching) ?(\d+) ?(?:°c|℃|degrees)`)
+	coldF     = reading(`temperatures? (?:as low as|in the|down to|of) (-?\d+)(?: to (-?\d+))?`)
+	rainMm    = reading(`(\d+)(?: ?(?:-|–|to|and) ?(\d+))? ?(?:mm|l/m²|l/m2)`)
+	inundated = reading(`(?:up to )?(?:an? )?(\d+(?:\.\d+)?)(?: to (\d+(?:\.\d+)?))? (?:ft|feet|foot) of inundation`, "of inundation")
+	humidity  = reading(`humidity\.*(?: values)?(?: as low as| down to| near| of| around)?[^.\d]{0,30}(\d+)(?: to \d+)? ?(?:percent|%)`)
+	surfFt    = reading(`(?:breaking waves|surf|waves)[^.\d]{0,30}(\d+)(?: to (\d+))? (?:ft|feet)`)
+	visNM     = reading(`visibility[^.\d]{0,30}(\d+(?:/\d+)?)(?: to (\d+))? ?(nm|nautical miles?|sm|mile|km|m)\b`)
+	toward    = reading(`moving (northeast|northwest|north|southeast|southwest|south|east|west)(?: \(\d+°\))?(?: at (\d+) ?(mph|kt|km/h))?`)
+	alertOf   = reading(`alert level (?:remained|remains|was raised|was lowered|was|is|stayed)?(?: at| to)? ?(\d)[^.]{0,60}?scale of (\d) ?(?:-|–|to) ?(\d)`)
+	fuelMag   = reading(`magnitude (?:of )?(\d(?:\.\d+)?)`)
+)
+
+var (
 	gdacsRisk = regexp.MustCompile(`People: (\d[\d.]*) ?(thousand|million)? \(in MMI`)
 	lifeWind  = regexp.MustCompile(`\(maximum wind speed of (\d+) ?km/h\)`)
-	ashLevel  = regexp.MustCompile(`FL(\d{3})`)
+	ashLevel  = reading(`FL(\d{3})`)
 	ashDrift  = regexp.MustCompile(`MOV ([NESW]{1,3}) (\d+)(?:-(\d+))? ?KT`)
-	alertOf   = regexp.MustCompile(`(?i)alert level (?:remained|remains|was raised|was lowered|was|is|stayed)?(?: at| to)? ?(\d)[^.]{0,60}?scale of (\d) ?(?:-|–|to) ?(\d)`)
-	fuelMag   = regexp.MustCompile(`(?i)magnitude (?:of )?(\d(?:\.\d+)?)`)
 	between   = regexp.MustCompile(`(?i)coastal areas between and including ([^(\n]+?)(?: \([^)]*\))? to ([^(\n]+?)(?: \(|\.|\n|$)`)
 	quakeAt   = regexp.MustCompile(`(\d+) (?:miles|km)(?:/\d+ ?Km)? ([NESW]{1,3}) of ([^.;\n]+?)(?:, preliminary|\.|;|\n|$)`)
 )
 
 // upper returns the greatest of the numbers that a pattern finds in a text (rule 7).
-func upper(text string, patterns ...*regexp.Regexp) (v float64, unit string, ok bool) {
+func upper(text string, patterns ...pattern) (v float64, unit string, ok bool) {
 	for _, p := range patterns {
-		for _, found := range p.FindAllStringSubmatch(text, 8) {
+		for _, found := range p.findAll(text, 8) {
 			for _, s := range found[1:] {
 				if n, err := strconv.ParseFloat(s, 64); err == nil && (!ok || n > v) {
 					v, ok = n, true
 				}
 			}
 			if last := found[len(found)-1]; last != "" && strings.Trim(last, "0123456789.-") != "" {
-				unit = strings.ToLower(last)
+				unit = last
 			}
 		}
 	}
@@ -92,8 +152,8 @@ func upper(text string, patterns ...*regexp.Regexp) (v float64, unit string, ok 
 }
 
 // first returns the numbers of the first match.
-func firstOf(text string, p *regexp.Regexp) []float64 {
-	found := p.FindStringSubmatch(text)
+func firstOf(text string, p pattern) []float64 {
+	found := p.find(text)
 	var all []float64
 	for i, s := range found {
 		if n, err := strconv.ParseFloat(s, 64); i > 0 && err == nil {
@@ -107,7 +167,7 @@ func celsius(f float64) float64 { return (f - 32) / 1.8 }
 
 // kmh converts a speed.
 func kmh(v float64, unit string) float64 {
-	switch strings.ToLower(unit) {
+	switch unit {
 	case "mph":
 		return v * 1.609344
 	case "kt", "knots":
@@ -125,24 +185,40 @@ func (m *maker) measured(q hazard.Quantity) (float64, bool) {
 // instructionLength is the greatest length of a shortened instruction, in characters.
 const instructionLength = 140
 
-// leftOut begins or marks sentences of instructions that say nothing of what to do (rule 18): links,
-// thanks, what a warning means, what the weather does.
-var leftOut = regexp.MustCompile(`(?i)https?:|www\.|thank|please report|report (?:observed|severe|your)|\d{3}[- ]\d{3}[- ]\d{4}|most flood deaths|for more information|monitor .*radio|@|this is an? [a-z ,-]*life.threatening situation(?: (?:for|in|along|around|near)\b[^,;:]*)?[.!]|please advise|\ban? [a-z -]+ (?:warning|watch|advisory)[a-z ]* (?:means|is issued)` +
-	`|^(?:(?:heavy|locally|lake effect|high|strong|gusty|these|the|dangerous|large|damaging|even) )*(?:rain(?:fall)?|snow|surf|winds?|waves|hydration|\d+ inches of [a-z -]*water)(?: this strong)? (?:will|can|could|may|is|are)\b` +
-	`|^(?:actions to protect|a combination of|operating a|these conditions|sustained wind|severe debris|in hilly terrain there|flooding is|rip currents are|any fires|there (?:is|are) a|the next statement|this (?:warning|will|does))\b`)
+// Sentences of instructions that say nothing of what to do (rule 18) have links, thanks, what a warning means, what the
+// weather does. Of sentences in small letters.
+var (
+	leftOutWords  = []string{"http:", "https:", "www.", "thank", "please report", "report observed", "report severe", "report your", "most flood deaths", "for more information", "@", "please advise"}
+	leftOutForms  = []pattern{reading(`monitor .*radio`), reading(`this is an? [a-z ,-]*life.threatening situation(?: (?:for|in|along|around|near)\b[^,;:]*)?[.!]`), reading(`\ban? [a-z -]+ (?:warning|watch|advisory)[a-z ]* means`, " means"), reading(`\ban? [a-z -]+ (?:warning|watch|advisory)[a-z ]* is issued`, " is issued")}
+	leftOutBegins = regexp.MustCompile(`^(?:(?:heavy|locally|lake effect|high|strong|gusty|these|the|dangerous|large|damaging|even) )*(?:rain(?:fall)?|snow|surf|winds?|waves|hydration|\d+ inches of [a-z -]*water)(?: this strong)? (?:will|can|could|may|is|are)\b` +
+		`|^(?:actions to protect|a combination of|operating a|these conditions|sustained wind|severe debris|in hilly terrain there|flooding is|rip currents are|any fires|there (?:is|are) a|the next statement|this (?:warning|will|does))\b`)
+	telephone  = regexp.MustCompile(`\d{3}[- ]\d{3}[- ]\d{4}`)
+	turnAround = regexp.MustCompile(`turn around,? don'?t drown`)
+	readySet   = regexp.MustCompile(`ready,? set,? go`)
+)
+
+// leftOut reports whether a sentence says nothing of what to do.
+func leftOut(sentence string) bool {
+	s := small(sentence)
+	return slices.ContainsFunc(leftOutWords, func(word string) bool { return strings.Contains(s, word) }) || leftOutBegins.MatchString(s) ||
+		strings.ContainsAny(s, "0123456789") && telephone.MatchString(s) || slices.ContainsFunc(leftOutForms, func(p pattern) bool { return p.may(s) && p.MatchString(s) })
+}
 
 // rhyme marks sentences that count only where nothing else says what to do.
-var rhyme = regexp.MustCompile(`(?i)turn around,? don'?t drown|ready,? set,? go`)
+func rhyme(sentence string) bool {
+	s := small(sentence)
+	return turnAround.MatchString(s) || readySet.MatchString(s)
+}
 
 // Shortened returns an instruction in at most two sentences and 140 characters, by leaving out. One
 // sentence too long for that stays whole.
 func Shortened(instruction string) string {
 	text := oneLine(Unwrapped(instruction))
-	if utf8.RuneCountInString(text) <= instructionLength && !leftOut.MatchString(text) && !rhyme.MatchString(text) {
+	if utf8.RuneCountInString(text) <= instructionLength && !leftOut(text) && !rhyme(text) {
 		return stop(text)
 	}
-	sentences := slices.DeleteFunc(Sentences(text), leftOut.MatchString)
-	if others := slices.DeleteFunc(slices.Clone(sentences), rhyme.MatchString); len(others) > 0 {
+	sentences := slices.DeleteFunc(Sentences(text), leftOut)
+	if others := slices.DeleteFunc(slices.Clone(sentences), rhyme); len(others) > 0 {
 		sentences = others
 	}
 	var kept []string
@@ -244,4 +320,20 @@ func sentenceCase(text string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// inLine is the first match of a pattern of single words in the description, whose lines are joined, in small letters.
+func (m *maker) inLine(p pattern) []string {
+	if !p.may(m.small) {
+		return nil
+	}
+	return p.FindStringSubmatch(oneLine(m.small))
+}
+
+// allInLine is inLine for the first four matches.
+func (m *maker) allInLine(p pattern) [][]string {
+	if !p.may(m.small) {
+		return nil
+	}
+	return p.FindAllStringSubmatch(oneLine(m.small), 4)
 }

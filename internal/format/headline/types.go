@@ -13,7 +13,7 @@ import (
 
 // Patterns of single sentences.
 var (
-	waveHeight   = regexp.MustCompile(`(?i)waves? of (\d+(?:\.\d+)?) ?m(?:eters?)?\b(?: expected)?(?: at (\d\d:\d\d))?`)
+	waveHeight   = reading(`waves? of (\d+(?:\.\d+)?) ?m(?:eters?)?\b(?: expected)?(?: at (\d\d:\d\d))?`)
 	ashAt        = regexp.MustCompile(`at (\d{4}-\d\d-\d\d \d\d:\d\d) UTC`)
 	eruptions    = regexp.MustCompile(`(?:During|during) (\d+)-(\d+ \w+) there were (\d+) \w+ eruptions`)
 	fireAt       = regexp.MustCompile(`There is a (?:\w+ )?fire at ([^.,]+)\.`)
@@ -188,7 +188,7 @@ var borders = strings.NewReplacer("The ", "the ", "Cal./", "California/", " Bord
 func (m *maker) quakeOf() (magnitude, place string) {
 	v, ok := m.measured(hazard.Magnitude)
 	if !ok {
-		if all := firstOf(m.text, fuelMag); len(all) > 0 {
+		if all := firstOf(m.small, fuelMag); len(all) > 0 {
 			v = all[0]
 		}
 	}
@@ -206,7 +206,7 @@ func (m *maker) quakeOf() (magnitude, place string) {
 }
 
 func (m *maker) tsunami() (p parts) {
-	event, text := strings.ToLower(m.h.Name), strings.ToLower(m.text)
+	event, text := strings.ToLower(m.h.Name), m.small
 	magnitude, epicenter := m.quakeOf()
 	p.when, p.until = m.end()
 	p.placeFirst = true
@@ -248,7 +248,7 @@ func (m *maker) tsunami() (p parts) {
 		p.where = m.say("near", "place", trimmed(m.point()))
 		p.second = append(p.second, m.say("coastsUnknown"))
 	}
-	if found := waveHeight.FindStringSubmatch(m.text); found != nil {
+	if found := waveHeight.find(m.small); found != nil {
 		p.bad = m.say("colon") + m.say("wave", "m", strings.Replace(found[1], ".", m.say("decimal"), 1))
 		if found[2] != "" {
 			p.bad = m.say("colon") + m.say("waveAt", "m", strings.Replace(found[1], ".", m.say("decimal"), 1), "time", found[2])
@@ -353,8 +353,8 @@ func (m *maker) cyclone() (p parts) {
 	}
 	p.where = winds + p.where
 	p.place = trimmed(strings.TrimPrefix(p.where, winds)) + m.say("bracket", "s", m.clock(m.h.LastUpdate))
-	if found := toward.FindStringSubmatch(m.text); found != nil {
-		dir := m.say("toward." + map[string]string{"north": "N", "northeast": "NE", "east": "E", "southeast": "SE", "south": "S", "southwest": "SW", "west": "W", "northwest": "NW"}[strings.ToLower(found[1])])
+	if found := toward.find(m.small); found != nil {
+		dir := m.say("toward." + map[string]string{"north": "N", "northeast": "NE", "east": "E", "southeast": "SE", "south": "S", "southwest": "SW", "west": "W", "northwest": "NW"}[found[1]])
 		p.bad = m.say("moving", "dir", dir)
 		if found[2] != "" {
 			p.bad = m.say("movingAt", "dir", dir, "n", m.number(math.Round(kmh(atof(found[2]), found[3])), 0))
@@ -405,7 +405,7 @@ func (m *maker) volcano() (p parts) {
 		p.place += m.say("comma") + m.from(distance(m.a.Near.Km), m.a.Near.Bearing, m.a.Near.Name)
 	}
 	p.until = m.say("noEnd")
-	text := strings.ToLower(m.text)
+	text := m.small
 	switch alert, ok := hazard.Measured(m.h.Measurements, hazard.VolcanoAlert); {
 	case strings.Contains(strings.ToLower(m.event), "ash"):
 		m.utc = true
@@ -434,7 +434,7 @@ func (m *maker) volcano() (p parts) {
 		if found := eruptions.FindStringSubmatch(m.text); found != nil && m.l.ID == "en" {
 			details = found[3] + " eruptions reported " + found[1] + "–" + found[2]
 		}
-		if found := alertOf.FindStringSubmatch(m.text); found != nil {
+		if found := alertOf.find(m.small); found != nil {
 			level := m.say("levelOf", "n", found[1], "m", found[3])
 			if details != "" {
 				details += m.say("comma")
@@ -577,7 +577,7 @@ func (m *maker) fireKnown(p *parts, sized, held bool) {
 
 // fireSaid says what a report says in words: that the threat is reduced, where the fire spreads, of when its size is.
 func (m *maker) fireSaid(p *parts, sized bool) {
-	if lower := strings.ToLower(m.text); strings.Contains(lower, "threat is reduced") || strings.Contains(lower, "no immediate threat") {
+	if lower := m.small; strings.Contains(lower, "threat is reduced") || strings.Contains(lower, "no immediate threat") {
 		var facts []string
 		if strings.Contains(lower, "threat is reduced") {
 			facts = append(facts, m.say("threatReduced"))

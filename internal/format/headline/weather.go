@@ -33,10 +33,9 @@ var things = []struct{ key, words string }{
 	{"tsunami", "tsunami"}, {"drought", "drought"}, {"wildfire", "wildfire"},
 }
 
-var thingPatterns = sync.OnceValue(func() []*regexp.Regexp {
-	var all []*regexp.Regexp
+var thingWords = sync.OnceValue(func() (all [][]string) {
 	for _, t := range things {
-		all = append(all, regexp.MustCompile(`\b(?:`+t.words+`)`))
+		all = append(all, strings.Split(t.words, "|"))
 	}
 	return all
 })
@@ -44,8 +43,8 @@ var thingPatterns = sync.OnceValue(func() []*regexp.Regexp {
 // thing is the key of what a warning is about; "" if its event's name says nothing known.
 func (m *maker) thing() string {
 	event := strings.ToLower(m.event)
-	for i, p := range thingPatterns() {
-		if p.MatchString(event) {
+	for i, words := range thingWords() {
+		if hasWord(event, false, words...) {
 			return things[i].key
 		}
 	}
@@ -53,9 +52,10 @@ func (m *maker) thing() string {
 		hazard.Avalanche: "avalanche", hazard.Tsunami: "tsunami", hazard.Drought: "drought", hazard.Wildfire: "wildfire", hazard.Storm: "storm"}[m.h.Type]
 }
 
+// Of texts in small letters.
 var (
-	colorWord = regexp.MustCompile(`(?i)\b(red|orange|yellow|amber)\b[ -](?:\w+[ -]){0,4}?(?:warning|alert)|(?:warning|alert)s?(?: signal)?[ -](?:level )?\b(red|orange|yellow|amber)\b`)
-	redSignal = regexp.MustCompile(`(?i)(?:issues? an?|to an?) (?:[a-z -]+ )?(red|orange|yellow|blue) (?:[a-z -]+ )?(?:warning|signal)|\[?(?:red|orange|yellow|blue) `)
+	colorWord = regexp.MustCompile(`\b(red|orange|yellow|amber)\b[ -](?:\w+[ -]){0,4}?(?:warning|alert)|(?:warning|alert)s?(?: signal)?[ -](?:level )?\b(red|orange|yellow|amber)\b`)
+	redSignal = regexp.MustCompile(`(?:issues? an?|to an?) (?:[a-z -]+ )?(red|orange|yellow|blue) (?:[a-z -]+ )?(?:warning|signal)|\[?(?:red|orange|yellow|blue) `)
 )
 
 // color is that of an official warning: "red", "orange", "yellow"; "" if it has none.
@@ -63,28 +63,43 @@ func (m *maker) color() string {
 	if strings.Contains(m.event, "Red Flag") {
 		return ""
 	}
-	text := m.h.Name + ". " + m.head()
-	for _, p := range []*regexp.Regexp{colorWord, redSignal} {
-		if found := p.FindStringSubmatch(text); found != nil {
-			for _, s := range found[1:] {
-				if s != "" {
-					return strings.Replace(strings.ToLower(s), "amber", "orange", 1)
-				}
-			}
-		}
+	if color := colorIn(m.h.Name+". "+m.head(), colorWord, redSignal); color != "" {
+		return color
 	}
 	if t := m.h.OwnText(); t != nil {
-		if found := colorWord.FindStringSubmatch(t.Headline + ". " + t.Event); found != nil {
-			return strings.Replace(strings.ToLower(cmp.Or(found[1], found[2])), "amber", "orange", 1)
+		return colorIn(t.Headline+". "+t.Event, colorWord)
+	}
+	return ""
+}
+
+// colorIn is the color that one of the expressions finds in a text.
+func colorIn(text string, expressions ...*regexp.Regexp) string {
+	if text = small(text); !hasWord(text, true, "red", "orange", "yellow", "amber", "blue") {
+		return ""
+	}
+	for _, p := range expressions {
+		for i, s := range p.FindStringSubmatch(text) {
+			if i > 0 && s != "" {
+				return strings.Replace(s, "amber", "orange", 1)
+			}
 		}
 	}
 	return ""
 }
 
-// head is the beginning of the description.
+// head is the beginning of the description, in one line.
 func (m *maker) head() string {
-	text := oneLine(m.text)
-	return text[:min(len(text), 700)]
+	const length = 700
+	line := make([]byte, 0, length+64)
+	for word := range strings.FieldsSeq(m.text) {
+		if len(line) > 0 {
+			line = append(line, ' ')
+		}
+		if line = append(line, word...); len(line) >= length {
+			return string(line[:length])
+		}
+	}
+	return string(line)
 }
 
 // official are words of events that English readers get as they are.
@@ -197,11 +212,11 @@ func (m *maker) peopleThere(thing string) string {
 }
 
 // expires matches a bulletin that ends a warning before its time.
-var expires = regexp.MustCompile(`(?i)\bthe ((?:severe thunderstorm|tornado|snow squall) warning) for .{1,300}? will expire\b.{0,400}?\bweakened below\b`)
+var expires = reading(`\bthe ((?:severe thunderstorm|tornado|snow squall) warning) for .{1,300}? will expire\b.{0,400}?\bweakened below\b`, "expire", "weakened")
 
 // warning says an official warning, or another hazard with an area.
 func (m *maker) warning() (p parts) {
-	expiring := expires.FindStringSubmatch(oneLine(m.text))
+	expiring := m.inLine(expires)
 	if expiring != nil && m.levelWord() == "statement" { // of what the statement is about
 		m.event = titled(expiring[1])
 	} else {
@@ -224,7 +239,7 @@ func (m *maker) warning() (p parts) {
 		p.bad = m.say("colon") + strings.Join(facts, m.say("comma"))
 		p.howBad = strings.Join(facts, m.say("comma"))
 	}
-	if strings.Contains(strings.ToLower(m.text), "heavy snow") && slices.Contains([]string{"snow", "winterstorm", "blizzard"}, thing) {
+	if strings.Contains(m.small, "heavy snow") && slices.Contains([]string{"snow", "winterstorm", "blizzard"}, thing) {
 		p.shorter = append(p.shorter, shorter{bad: m.say("colon") + m.say("heavySnow")})
 	}
 	if thing == "air" && !m.h.EndGiven && m.l.ID == "en" {
@@ -232,13 +247,12 @@ func (m *maker) warning() (p parts) {
 			p.when, p.placeFirst, p.until = " on "+day[2], true, day[2]
 		}
 	}
-	text := strings.ToLower(m.text)
 	people := m.peopleThere(thing)
 	if m.h.Type == hazard.Tornado || thing == "tornado" {
-		m.tornado(&p, text, facts, people)
+		m.tornado(&p, facts, people)
 	}
 	if strings.Contains(strings.ToLower(m.event), "emergency") {
-		if strings.Contains(text, "life threatening") || strings.Contains(text, "life-threatening") {
+		if strings.Contains(m.small, "life threatening") || strings.Contains(m.small, "life-threatening") {
 			p.bad = m.say("colon") + m.say("lifeThreatening")
 		}
 		p.when, p.placeFirst = m.say("comma")+trimmed(p.when), true
@@ -306,7 +320,8 @@ func (m *maker) howMuch(p *parts, thing, crest string) {
 // flooded adds to how bad a flood is the rain that has fallen, or its level in Japan.
 func (m *maker) flooded(howBad string) string {
 	fact := m.rainFallen()
-	if found := japanLevel.FindStringSubmatch(m.event + "\n" + m.text); found != nil && howBad == "" && fact == "" {
+	if howBad != "" || fact != "" {
+	} else if found := japanLevel.FindStringSubmatch(m.event + "\n" + m.text); found != nil {
 		fact = m.say("levelOf", "n", fullWidth.Replace(cmp.Or(found[1], found[2])), "m", "5")
 	}
 	if howBad != "" && fact != "" {
@@ -319,19 +334,19 @@ var (
 	// japanLevel matches Japan's alert levels of floods: in our names, and in the agency's words.
 	japanLevel = regexp.MustCompile(`\(level ([2-5])\)|警戒レベル([2-5２-５])`)
 	fullWidth  = strings.NewReplacer("２", "2", "３", "3", "４", "4", "５", "5")
-	// fallen matches rain that has fallen, in inches.
-	fallen = regexp.MustCompile(`(?i)(?:(\d+(?:\.\d+)?) (?:and|to) )?(\d+(?:\.\d+)?) inch(?:es)? of rain (?:has|have) (?:already )?fallen`)
+	// fallen matches rain that has fallen, in inches, in a line in small letters.
+	fallen = reading(`(?:(\d+(?:\.\d+)?) (?:and|to) )?(\d+(?:\.\d+)?) inch(?:es)? of rain (?:has|have) (?:already )?fallen`, "inch", "fallen")
 	// flooding matches the size of a flood in a bulletin of a river.
-	flooding = regexp.MustCompile(`(?i)\b(minor|moderate|major|record) flooding (?:is|was) (?:forecast|expected|occurring)`)
+	flooding = reading(`\b(minor|moderate|major|record) flooding (?:is|was) (?:forecast|expected|occurring)`, "flooding")
 )
 
 var (
 	// crests matches the highest water that a bulletin of a river expects, in feet of its gauge, and when.
-	crests = regexp.MustCompile(`(?i)\b(?:will|expected to|forecast to|should)\b[^.]{0,120}?\bcrest (?:of|at|near|to) (?:near )?(\d+(?:\.\d+)?) (?:feet|ft)\b,? ?` +
-		`(?:by |on |around )?(?:early |late |mid |noon )?(this|today|tonight|tomorrow|(?:sun|mon|tues|wednes|thurs|fri|satur)day)\b(?:, [a-z]+ (\d{1,2})\b)?`)
+	crests = reading(`\b(?:will|expected to|forecast to|should)\b[^.]{0,120}?\bcrest (?:of|at|near|to) (?:near )?(\d+(?:\.\d+)?) (?:feet|ft)\b,? ?`+
+		`(?:by |on |around )?(?:early |late |mid |noon )?(this|today|tonight|tomorrow|(?:sun|mon|tues|wednes|thurs|fri|satur)day)\b(?:, [a-z]+ (\d{1,2})\b)?`, "crest")
 	// stage matches the level at which a river begins to flood, read matches the day when its gauge was read.
-	stage = regexp.MustCompile(`(?i)\bflood stage is (\d+(?:\.\d+)?) (?:feet|ft)\b`)
-	read  = regexp.MustCompile(`(?i)\bat \d{1,2}:?\d\d [ap]m [a-z]{3,4} ((?:sun|mon|tues|wednes|thurs|fri|satur)day)\b`)
+	stage = reading(`\bflood stage is (\d+(?:\.\d+)?) (?:feet|ft)\b`, "stage")
+	read  = reading(`\bat \d{1,2}:?\d\d [ap]m [a-z]{3,4} ((?:sun|mon|tues|wednes|thurs|fri|satur)day)\b`)
 )
 
 // crest says when a river is expected to be highest, and how far above its banks; "" if its bulletin
@@ -340,9 +355,12 @@ func (m *maker) crest(thing string) string {
 	if thing != "flood" || m.h.Source == "" {
 		return ""
 	}
-	text := oneLine(m.text)
-	high, banks, seen := crests.FindStringSubmatch(text), stage.FindStringSubmatch(text), read.FindStringSubmatch(text)
-	if high == nil || banks == nil || seen == nil {
+	high, banks := m.inLine(crests), m.inLine(stage)
+	if high == nil || banks == nil {
+		return ""
+	}
+	seen := m.inLine(read)
+	if seen == nil {
 		return ""
 	}
 	above := (atof(high[1]) - atof(banks[1])) * 0.3048
@@ -353,7 +371,7 @@ func (m *maker) crest(thing string) string {
 		}
 		day = day.AddDate(0, 0, -1)
 	}
-	switch when := strings.ToLower(high[2]); when {
+	switch when := high[2]; when {
 	case "this", "today", "tonight":
 	case "tomorrow":
 		day = day.AddDate(0, 0, 1)
@@ -374,7 +392,7 @@ func (m *maker) crest(thing string) string {
 // rainFallen says how much rain has fallen, "" if the text does not tell.
 func (m *maker) rainFallen() string {
 	low, high := -1.0, 0.0
-	for _, found := range fallen.FindAllStringSubmatch(oneLine(m.text), 4) {
+	for _, found := range m.allInLine(fallen) {
 		if v := atof(found[2]); v > high {
 			low, high = -1, v
 			if found[1] != "" {
@@ -418,8 +436,8 @@ func (m *maker) beaches() string {
 }
 
 // tornado says who saw it, where it moves, and what comes with it.
-func (m *maker) tornado(p *parts, text string, facts []string, people string) {
-	seen := ""
+func (m *maker) tornado(p *parts, facts []string, people string) {
+	seen, text := "", m.small
 	switch {
 	case strings.Contains(text, "radar indicated") || strings.Contains(text, "radar-indicated"):
 		seen = m.say("radarSaw")
@@ -429,8 +447,8 @@ func (m *maker) tornado(p *parts, text string, facts []string, people string) {
 		seen = m.say("mayProduce")
 	}
 	p.howBad = cmp.Or(seen, p.howBad)
-	if found := toward.FindStringSubmatch(m.text); found != nil && found[2] != "" {
-		p.howBad += m.say("moving2", "dir", m.say("toward."+map[string]string{"north": "N", "northeast": "NE", "east": "E", "southeast": "SE", "south": "S", "southwest": "SW", "west": "W", "northwest": "NW"}[strings.ToLower(found[1])]),
+	if found := toward.find(m.small); found != nil && found[2] != "" {
+		p.howBad += m.say("moving2", "dir", m.say("toward."+map[string]string{"north": "N", "northeast": "NE", "east": "E", "southeast": "SE", "south": "S", "southwest": "SW", "west": "W", "northwest": "NW"}[found[1]]),
 			"n", m.number(nearest(kmh(atof(found[2]), found[3]), 5), 0))
 	}
 	if len(facts) > 0 {
@@ -490,7 +508,7 @@ var floodSizes = []string{"minor", "moderate", "major", "record"}
 // facts are the numbers of a warning that its readers need, the most important first (rules 7 and 8).
 func (m *maker) facts(thing string) (facts []string) {
 	add := func(key string, v float64) { facts = append(facts, m.fact(key, v)) }
-	text := m.text
+	text := m.small
 	addGust := func() (ok bool) {
 		gust, ok := m.gust()
 		if ok && gust > 0 {
@@ -506,7 +524,7 @@ func (m *maker) facts(thing string) (facts []string) {
 		}
 	case "snow", "winterstorm", "blizzard":
 		facts = append(facts, m.snow()...)
-		if len(facts) == 0 && strings.Contains(strings.ToLower(text), "heavy snow") {
+		if len(facts) == 0 && strings.Contains(text, "heavy snow") {
 			facts = append(facts, m.say("heavySnow"))
 		}
 		if thing == "blizzard" {
@@ -532,8 +550,8 @@ func (m *maker) facts(thing string) (facts []string) {
 		facts = m.cold(thing)
 	case "flood":
 		size := -1
-		for _, found := range flooding.FindAllStringSubmatch(oneLine(text), 4) {
-			size = max(size, slices.Index(floodSizes, strings.ToLower(found[1])))
+		for _, found := range m.allInLine(flooding) {
+			size = max(size, slices.Index(floodSizes, found[1]))
 		}
 		if size >= 0 {
 			facts = append(facts, m.say("flooding."+floodSizes[size]))
@@ -554,7 +572,7 @@ func (m *maker) facts(thing string) (facts []string) {
 		facts = m.visibility()
 	case "air":
 		for _, what := range []string{"ozone", "smoke", "dust"} {
-			if strings.Contains(strings.ToLower(text), what) {
+			if strings.Contains(text, what) {
 				facts = append(facts, m.say("air."+what))
 				break
 			}
@@ -568,7 +586,7 @@ func (m *maker) fact(key string, v float64) string { return m.say(key, "n", m.nu
 
 // heat says how hot it feels or gets.
 func (m *maker) heat() (facts []string) {
-	text := m.text
+	text := m.small
 	if v, _, ok := upper(text, heatIndex); ok {
 		facts = append(facts, m.fact("feelsLike", math.Round(celsius(v))))
 	} else if v := firstOf(text, overTemp); len(v) > 0 {
@@ -586,13 +604,13 @@ func (m *maker) heat() (facts []string) {
 
 // cold says how cold it gets or feels.
 func (m *maker) cold(thing string) (facts []string) {
-	text := m.text
+	text := m.small
 	if v := firstOf(text, minTemp); len(v) > 1 && thing == "frost" {
 		lo, hi := slices.Min(v), slices.Max(v)
 		facts = append(facts, m.say("rangeC", "a", m.number(hi, 0), "b", m.number(lo, 0)))
 	} else if len(v) > 0 {
 		facts = append(facts, m.fact("downTo", slices.Min(v)))
-	} else if found := chill.FindStringSubmatch(text); found != nil {
+	} else if found := chill.find(text); found != nil {
 		f := atof(cmp.Or(found[2], found[1]))
 		if found[3] != "" {
 			f = -f
@@ -606,9 +624,9 @@ func (m *maker) cold(thing string) (facts []string) {
 
 // visibility says how far one sees.
 func (m *maker) visibility() (facts []string) {
-	if found := visNM.FindStringSubmatch(m.text); found != nil && !strings.Contains(found[1], "/") {
+	if found := visNM.find(m.small); found != nil && !strings.Contains(found[1], "/") {
 		v := atof(cmp.Or(found[2], found[1]))
-		switch unit := strings.ToLower(found[3]); {
+		switch unit := found[3]; {
 		case unit == "m":
 			facts = append(facts, m.fact("visibilityM", v))
 		case unit == "km":
@@ -627,10 +645,10 @@ func (m *maker) gust() (float64, bool) {
 	if v, ok := m.measured(hazard.Gust); ok {
 		return v, true
 	}
-	if v, unit, ok := upper(m.text, mphGust, windGusts); ok {
+	if v, unit, ok := upper(m.small, mphGust, windGusts); ok {
 		return kmh(v, cmp.Or(unit, "mph")), true
 	}
-	v, _, ok := upper(m.text, kmhGust)
+	v, _, ok := upper(m.small, kmhGust)
 	return v, ok
 }
 
@@ -649,13 +667,13 @@ func (m *maker) marineWind() float64 {
 			if name = strings.TrimPrefix(name, "."); !ok || name != day && !(begun && slices.Contains(partsOfNow, name)) {
 				continue
 			}
-			if v, _, ok := upper(p, ktWind); ok {
+			if v, _, ok := upper(small(p), ktWind); ok {
 				best = max(best, kmh(v, "kt"))
 			}
 		}
 	}
 	if best == 0 && !strings.Contains(m.text, "\n.") {
-		if v, _, ok := upper(m.text, ktWind); ok {
+		if v, _, ok := upper(m.small, ktWind); ok {
 			best = kmh(v, "kt")
 		}
 	}
@@ -665,7 +683,7 @@ func (m *maker) marineWind() float64 {
 // snow is the greatest depth of snow that is expected, in centimeters.
 func (m *maker) snow() []string {
 	var low, high float64
-	for _, found := range snowIn.FindAllStringSubmatch(m.text, 4) {
+	for _, found := range snowIn.findAll(m.small, 4) {
 		if top := atof(cmp.Or(found[2], found[1])); top > high {
 			low, high = atof(found[1]), top
 		}
@@ -676,7 +694,7 @@ func (m *maker) snow() []string {
 		}
 		return []string{m.say("snowRange", "a", m.number(centimeters(low), 0), "b", m.number(centimeters(high), 0))}
 	}
-	if v, _, ok := upper(m.text, snowCm); ok && v > 0 {
+	if v, _, ok := upper(m.small, snowCm); ok && v > 0 {
 		if v >= 10 {
 			v = nearest(v, 5)
 		}
