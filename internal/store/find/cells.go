@@ -2,8 +2,10 @@ package find
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 
@@ -70,24 +72,50 @@ func cellsOf(b geo.Box, nowhere bool) (all []cells) {
 	return all
 }
 
+// inside returns the condition that a row lies in one of these cells, for an index that has the columns but
+// not their order.
+func inside(all []cells) condition {
+	south, north := math.MaxInt32, math.MinInt32
+	of := make([][]cells, len(sizes)+1) // the corners of each million of cells
+	for _, c := range all[1:] {
+		south, north = min(south, c[4]), max(north, c[5])
+		corners := cells{0, 0, c[2], c[3], c[4], c[5]}
+		if i := c[0] / 1_000_000; !slices.Contains(of[i], corners) {
+			of[i] = append(of[i], corners)
+		}
+	}
+	c := conditionOf("(s.y BETWEEN ? AND ? OR s.cell < 1000000) AND CASE s.cell / 1000000", south, north)
+	for _, i := range []int{4, 3, 2, 1, 5} { // the most frequent first
+		c.text += fmt.Sprintf(" WHEN %d THEN FALSE", i)
+		for _, o := range of[i] {
+			c.text += " OR s.x BETWEEN ? AND ? AND s.y BETWEEN ? AND ?"
+			c.args = append(c.args, o[2], o[3], o[4], o[5])
+		}
+	}
+	c.text += " ELSE TRUE END"
+	return c
+}
+
 // The parts of a question for cells: its types, and its cells.
 const (
 	cellTypes   = `SELECT value AS id FROM json_each(?)`
 	cellPresent = `SELECT min(type_id) FROM searchable UNION ALL SELECT (SELECT min(type_id) FROM searchable WHERE type_id > t.id) FROM t WHERE t.id IS NOT NULL`
 	cellRows    = `r AS MATERIALIZED (SELECT value ->> 0 AS c1, value ->> 1 AS c2, value ->> 2 AS x1, value ->> 3 AS x2, value ->> 4 AS y1, value ->> 5 AS y2 FROM json_each(?))`
+	cellEach    = `r AS MATERIALIZED (SELECT value AS c FROM json_each(?))`
 	cellHolds   = `s.cell BETWEEN r.c1 AND r.c2 AND s.x BETWEEN r.x1 AND r.x2 AND s.y BETWEEN r.y1 AND r.y2`
 )
 
 // endedIn returns a query for the hazards of the filter's types that have ended and whose boxes may
-// meet its first: their numbers, and what the standard order wants.
-func (f sqliteFinder) endedIn(cells string) condition {
+// meet its first: their numbers, and what the standard order wants. cells is the table r of the cells, and
+// holds the condition for a row in one of them.
+func (f sqliteFinder) endedIn(cells, holds condition) condition {
 	types := condition{text: cellPresent}
 	if of := f.having; of != nil || len(f.Filter.Types) > 0 {
 		types = conditionOf(cellTypes, list(f.types()))
 	}
-	return conditionOf("WITH RECURSIVE t (id) AS ("+types.text+"), "+cellRows+
-		" SELECT s.id, s.severity, s.last_update_ms FROM t CROSS JOIN r CROSS JOIN searchable s INDEXED BY searchable_by_cell ON s.type_id = t.id AND "+cellHolds+" WHERE NOT s.active",
-		append(types.args, cells)...)
+	return conditionOf("WITH RECURSIVE t (id) AS ("+types.text+"), "+cells.text+
+		" SELECT s.id, s.severity, s.last_update_ms FROM t CROSS JOIN r CROSS JOIN searchable s INDEXED BY searchable_by_cell ON s.type_id = t.id AND "+holds.text+" WHERE NOT s.active",
+		slices.Concat(types.args, cells.args, holds.args)...)
 }
 
 // activeIn returns a query for the numbers of the active hazards whose boxes may meet the filter's
@@ -104,16 +132,40 @@ func (f sqliteFinder) cells() (way access, ok bool) {
 		return way, false
 	}
 	in := list(cellsOf(bounds[0], f.Filter.Possible))
-	way.ended, way.active = f.endedIn(in), f.activeIn(in)
+	way.ended, way.active = f.endedIn(conditionOf(cellRows, in), conditionOf(cellHolds)), f.activeIn(in)
 	both := conditionOf("SELECT id FROM ("+way.ended.text+") UNION ALL SELECT id FROM ("+way.active.text+")", append(append([]any{}, way.ended.args...), way.active.args...)...)
 	way.from = conditionOf("(SELECT id FROM ("+both.text+") ORDER BY 1 LIMIT -1) c CROSS JOIN searchable s ON s.id = c.id", both.args...)
 	way.some = both
 	return way, true
 }
 
-// listCells is size of the access path along cells.
-func (f sqliteFinder) listCells(ctx context.Context, way *access) (float64, error) {
-	most := maxRows
+// graded returns a query like ended for the hazards of one severity, its last argument, or none if there
+// are too many cells to look into each for that.
+func (f sqliteFinder) graded(ctx context.Context) (c condition, err error) {
+	const most = 1500
+	if f.WhereLater {
+		return c, nil
+	}
+	if len(f.Filter.Types) == 0 && f.having == nil {
+		if f.having, err = f.present(ctx); err != nil {
+			return c, err
+		}
+	}
+	rows := cellsOf(f.Filter.Bounds()[0], f.Filter.Possible)
+	each := map[int]bool{} // at the antimeridian one may be in two rows
+	for _, row := range rows {
+		for cell := row[0]; cell <= row[1]; cell++ {
+			if each[cell] = true; len(each)*len(f.types()) > most {
+				return c, nil
+			}
+		}
+	}
+	in := inside(rows)
+	return f.endedIn(conditionOf(cellEach, list(slices.Sorted(maps.Keys(each)))), conditionOf("s.cell = r.c AND "+in.text+" AND s.severity = ?", in.args...)), nil
+}
+
+// listCells is size of the access path along cells, of at most so many rows.
+func (f sqliteFinder) listCells(ctx context.Context, way *access, most int) (float64, error) {
 	if f.Filter.Life != nil {
 		most = fewRows // of more the tree leaves out those of other times
 	}
@@ -146,10 +198,10 @@ func (f sqliteFinder) listCells(ctx context.Context, way *access) (float64, erro
 }
 
 // byCells is Each in the standard order along cells. Their index knows the order of what has ended,
-// so rows are read in parts, until enough are found.
+// so rows are read in parts, until enough are found; in few cells, one severity after the other.
 func (f sqliteFinder) byCells(ctx context.Context, way *access, after *query.Key, where condition, order string, found func(Row) (bool, error)) error {
-	ended := func(yield func(Row, error) bool) {
-		ask := conditionOf("SELECT s.id FROM ("+way.ended.text+") s", way.ended.args...)
+	of := func(from condition, yield func(Row, error) bool) bool {
+		ask := conditionOf("SELECT s.id FROM ("+from.text+") s", from.args...)
 		if after != nil {
 			behind := f.behind(*after)
 			ask = conditionOf(ask.text+" WHERE "+behind.text, append(ask.args, behind.args...)...)
@@ -165,18 +217,37 @@ func (f sqliteFinder) byCells(ctx context.Context, way *access, after *query.Key
 			n := min(part, len(ids))
 			near := slices.Sorted(slices.Values(ids[:n])) // neighbours are often on one page
 			if n > 0 && !f.yieldPart(ctx, rowsOf(near), where, order, yield) {
-				return
+				return false
 			}
 			if ids = ids[n:]; len(ids) > 0 {
 				continue
 			}
 			if all {
-				return
+				return true
 			}
 			all = true
 			ids, err = f.numbers(ctx, fmt.Sprintf("%s LIMIT -1 OFFSET %d", ask.text, first), ask.args...)
 		}
 		yield(Row{}, err)
+		return false
+	}
+	ended := func(yield func(Row, error) bool) {
+		if way.graded.text == "" {
+			of(way.ended, yield)
+			return
+		}
+		for below := hazard.Warning + 1; ; {
+			var severity sql.NullInt64
+			err := f.Tx.QueryRowContext(ctx, `SELECT max(severity) FROM (SELECT (SELECT max(severity) FROM searchable WHERE type_id = t.value AND severity < ?) AS severity FROM json_each(?) t)`,
+				int64(below), list(f.types())).Scan(&severity)
+			if err != nil {
+				yield(Row{}, err)
+			}
+			if err != nil || !severity.Valid || !of(conditionOf(way.graded.text, append(slices.Clone(way.graded.args), severity.Int64)...), yield) {
+				return
+			}
+			below = hazard.Severity(severity.Int64)
+		}
 	}
 	active := func(yield func(Row, error) bool) {
 		f.yield(ctx, conditionOf("("+way.active.text+") c CROSS JOIN searchable s ON s.id = c.id", way.active.args...), where, order, yield)
@@ -184,43 +255,37 @@ func (f sqliteFinder) byCells(ctx context.Context, way *access, after *query.Key
 	return f.merge([]iter.Seq2[Row, error]{active, ended}, found)
 }
 
-// dense reports whether the order leads to a page sooner than cells do, of which there are many: a
-// sample of all hazards says how many rows of the order are not wanted. It is sure of that if the sample
-// has some that are.
-func (f sqliteFinder) dense(ctx context.Context, total float64) (dense, sure bool, err error) {
+// dense reports whether the order leads to a page sooner than cells do, of which there are many, by a
+// sample of all hazards. It also sets how far the order is followed: what is wanted may all lie behind
+// what is not.
+func (f sqliteFinder) dense(ctx context.Context, total float64) (bool, error) {
 	const (
-		sample   = 200
-		rowCost  = 8    // of a row that is looked up, in microseconds
-		cellCost = 0.75 // of one in a cell, found and sorted
+		parts, neighbours = 40, 25 // of the sample
+		orderCost         = 0.9    // of a row of the order, in microseconds
+		cellCost          = 1.2    // of one in a cell, found and sorted
 	)
 	var ids []int64
-	for i := range sample {
-		ids = append(ids, int64(total*(float64(i)+0.5)/sample)+1)
+	for i := range parts {
+		first := int64(total * (float64(i) + 0.5) / parts)
+		for j := range int64(neighbours) {
+			ids = append(ids, first+j)
+		}
 	}
+	typed, of := conditionOf("TRUE"), f.having
+	if of == nil {
+		of = f.Filter.Types
+	}
+	among(&typed, "s.type_id", of, func(t hazard.Type) any { return string(t) })
+	in := f.meets(f.Filter.Bounds()[0])
 	one := Question{Filter: f.Filter, sources: f.sources, Named: f.Named}
 	one.filtered()
-	typed := conditionOf("TRUE")
-	if f.Sort.By == query.BySeverity {
-		among(&typed, "s.type_id", f.types(), func(t hazard.Type) any { return string(t) })
-	}
 	rows := rowsOf(ids)
-	var order, wanted float64
-	args := append(append(append([]any{}, typed.args...), one.where.args...), rows.args...)
-	err = f.Tx.QueryRowContext(ctx, "SELECT coalesce(sum("+typed.text+"), 0), coalesce(sum("+one.where.text+"), 0) FROM "+rows.text, args...).Scan(&order, &wanted)
-	sure = wanted >= 3
-	wanted = max(wanted, 0.5)
-	return float64(f.Limit)*order/wanted*rowCost < wanted/sample*total*cellCost, sure, err
-}
-
-// wideBox is the area of a box, in square degrees, from which on the order is tried before the cells are read.
-const wideBox = 2000
-
-func area(b geo.Box) float64 {
-	width := b.East - b.West
-	if width < 0 {
-		width += 360
-	}
-	return width * (b.North - b.South)
+	var order, near, wanted float64
+	err := f.Tx.QueryRowContext(ctx, "SELECT count(*), coalesce(sum("+in.text+"), 0), coalesce(sum("+one.where.text+"), 0) FROM "+rows.text+" WHERE "+typed.text,
+		slices.Concat(in.args, one.where.args, rows.args, typed.args)...).Scan(&order, &near, &wanted)
+	expected := float64(f.Limit) * order / max(wanted, 0.5)
+	f.far = int(3*expected) + 5000
+	return expected*orderCost < near/(parts*neighbours)*total*cellCost, err
 }
 
 // list returns values as SQLite's json_each takes them.

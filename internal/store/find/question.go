@@ -68,6 +68,8 @@ type Question struct {
 	WithBodies bool
 	// withWords lists the hazards with the words of the filter; nil if it does not pay.
 	withWords *wordList
+	// far is how many rows of the order are read before cells are the better way; 0 means all.
+	far int
 	// byType is the table hazard_values along its index by type, and numbered gives a statement the
 	// parameters of its database.
 	byType   string

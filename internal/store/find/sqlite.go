@@ -166,8 +166,8 @@ type access struct {
 	placed   []candidate
 	unplaced []int64
 	// ended and active are the parts of a path along cells: ended knows the position in the standard
-	// order, too.
-	ended, active condition
+	// order, too. graded is ended for one severity, if that pays.
+	ended, active, graded condition
 }
 
 // inOrder reports whether the path knows the standard order.
@@ -400,13 +400,11 @@ func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 			celled = f.Filter.Life == nil
 		}
 		only := celled && alone && f.Sort.By == query.BySeverity && all[i].ended.text != "" && !slices.ContainsFunc(all[i+1:], func(a access) bool { return !a.types && !a.tree })
-		wide, dense, sure := only && area(f.Filter.Bounds()[0]) > wideBox, false, false
-		if wide {
-			if dense, sure, err = f.dense(ctx, total); err != nil || dense && sure {
-				return nil, err
-			}
+		most := limit
+		if only {
+			most = fewRows
 		}
-		n, err := f.size(ctx, &all[i], limit, total)
+		n, err := f.size(ctx, &all[i], most, total)
 		if err != nil {
 			return nil, err
 		}
@@ -417,11 +415,11 @@ func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 			return way, nil
 		}
 		density *= min(1, n/max(total, 1))
-		if n > maxRows && only {
-			if !wide {
-				dense, _, err = f.dense(ctx, total)
+		if only {
+			if all[i].graded, err = f.graded(ctx); err != nil || all[i].graded.text != "" {
+				return &all[i], err
 			}
-			if err != nil || dense {
+			if dense, err := f.dense(ctx, total); err != nil || dense {
 				return nil, err
 			}
 			return &all[i], nil
@@ -436,12 +434,12 @@ func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 	return way, nil
 }
 
-// size returns the number of rows of an access path, up to maxRows plus one. The tree is read up
-// to limit rows; more count as maxRows plus one. Its rows, and those of cells, are kept in way,
-// because reading them again would be expensive. total is the number of all hazards.
+// size returns the number of rows of an access path, up to maxRows plus one. The tree and cells are read
+// up to limit rows; more count as maxRows plus one. These rows are kept in way, because reading them
+// again would be expensive. total is the number of all hazards.
 func (f sqliteFinder) size(ctx context.Context, way *access, limit int, total float64) (n float64, err error) {
 	if way.ended.text != "" {
-		return f.listCells(ctx, way)
+		return f.listCells(ctx, way, limit)
 	}
 	if !way.tree {
 		for _, c := range []condition{way.quick, way.some} {
@@ -631,22 +629,19 @@ func (f sqliteFinder) Each(ctx context.Context, after *query.Key, found func(Row
 	}
 	order := f.order()
 	if way != nil {
-		where := f.where
-		if after != nil {
-			behind := f.behind(*after)
-			where.add(behind.text, behind.args...)
-		}
-		if f.Sort.By == query.BySeverity && len(way.placed) > 0 && !f.WithBodies {
-			return f.byPlace(ctx, way, after, where, order, found)
-		}
-		if f.Sort.By == query.BySeverity && way.ended.text != "" && !f.WithBodies {
-			return f.byCells(ctx, way, after, where, order, found)
-		}
-		_, err := f.rows(ctx, way.from, where, order, found)
-		return err
+		return f.along(ctx, way, after, order, found)
 	}
 	if f.Sort.By == query.BySeverity {
-		return f.byTypes(ctx, after, order, found)
+		last := after
+		err := f.byTypes(ctx, after, order, func(r Row) (bool, error) {
+			last = &r.Key
+			return found(r)
+		})
+		if errors.Is(err, errFar) {
+			way, _ := f.cells()
+			err = f.along(ctx, &way, last, order, found)
+		}
+		return err
 	}
 	from := "searchable s"
 	if index := ordered[f.Sort.By]; index != "" {
@@ -669,6 +664,26 @@ func (f sqliteFinder) Each(ctx context.Context, after *query.Key, found func(Row
 	return nil
 }
 
+// along is Each along an access path.
+func (f sqliteFinder) along(ctx context.Context, way *access, after *query.Key, order string, found func(Row) (bool, error)) error {
+	where := condition{f.where.text, slices.Clone(f.where.args)}
+	if after != nil {
+		behind := f.behind(*after)
+		where.add(behind.text, behind.args...)
+	}
+	if f.Sort.By == query.BySeverity && len(way.placed) > 0 && !f.WithBodies {
+		return f.byPlace(ctx, way, after, where, order, found)
+	}
+	if f.Sort.By == query.BySeverity && way.ended.text != "" && !f.WithBodies {
+		return f.byCells(ctx, way, after, where, order, found)
+	}
+	_, err := f.rows(ctx, way.from, where, order, found)
+	return err
+}
+
+// errFar means that the order has been followed as far as it may be.
+var errFar = errors.New("the order is too long a way")
+
 // byTypes is Each in the standard order: it reads each type separately, and merges them. The
 // severity depends on the type, so in one index for all, some types would come after all others.
 func (f sqliteFinder) byTypes(ctx context.Context, after *query.Key, order string, found func(Row) (bool, error)) error {
@@ -686,22 +701,83 @@ func (f sqliteFinder) byTypes(ctx context.Context, after *query.Key, order strin
 	if after != nil {
 		sections = f.sections(*after)
 	}
+	in := conditionOf("TRUE")
+	if bounds := f.Filter.Bounds(); bounds != nil {
+		in = inside(cellsOf(bounds[0], f.Filter.Possible))
+	}
+	walked := 0
 	var streams []iter.Seq2[Row, error]
 	for _, t := range types {
 		streams = append(streams, func(yield func(Row, error) bool) {
 			for _, section := range sections {
-				where := condition{f.where.text, slices.Clone(f.where.args)}
-				where.add("s.type_id = ?", string(t))
+				of := conditionOf("s.type_id = ?", string(t))
+				among(&of, "s.severity", f.Filter.Severities, func(v hazard.Severity) any { return int64(v) })
 				if section.text != "" {
-					where.add(section.text, section.args...)
+					of.add(section.text, section.args...)
 				}
-				if !f.yield(ctx, conditionOf("searchable s INDEXED BY searchable_by_type"), where, order, yield) {
+				if !f.walk(ctx, of, in, order, &walked, yield) {
 					return
 				}
 			}
 		})
 	}
 	return f.merge(streams, found)
+}
+
+// walk yields the rows of a section of a type along the order, and reports whether more are wanted. The
+// index says which of them lie inside and have the words; only these are looked up, in parts that grow,
+// because of most types few are wanted.
+func (f sqliteFinder) walk(ctx context.Context, section, inside condition, order string, walked *int, yield func(Row, error) bool) bool {
+	if inside.text == "TRUE" && (f.withWords == nil || f.Filter.Where != nil) { // the index may decide more than words
+		where := condition{f.where.text, slices.Clone(f.where.args)}
+		where.add(section.text, section.args...)
+		return f.yield(ctx, conditionOf("searchable s INDEXED BY searchable_by_type"), where, order, yield)
+	}
+	const (
+		step = 64 // one of so many is told wherever it lies, to count what is walked past
+		most = 64 // looked up at once
+	)
+	failed := func(err error) bool { yield(Row{}, err); return false }
+	rows, err := f.Tx.QueryContext(ctx, fmt.Sprintf("SELECT s.id, %s FROM searchable s INDEXED BY searchable_by_type WHERE %s AND (%[1]s OR s.id %% %[3]d = 0) ORDER BY %[4]s", inside.text, section.text, step, order),
+		slices.Concat(inside.args, section.args, inside.args)...)
+	if err != nil {
+		return failed(err)
+	}
+	defer rows.Close()
+	var ids []int64
+	part := 1
+	lookUp := func() bool {
+		slices.Sort(ids) // neighbours are often on one page
+		more := len(ids) == 0 || f.yieldPart(ctx, rowsOf(ids), f.where, order, yield)
+		ids, part = ids[:0], min(2*part, most)
+		return more
+	}
+	for rows.Next() {
+		var id int64
+		var in bool
+		if err := rows.Scan(&id, &in); err != nil {
+			return failed(err)
+		}
+		if id%step == 0 {
+			if *walked += step; f.far > 0 && *walked > f.far {
+				return failed(errFar)
+			}
+		}
+		if in && f.withWords != nil {
+			if in, err = f.withWords.has(id); err != nil {
+				return failed(err)
+			}
+		}
+		if in {
+			if ids = append(ids, id); len(ids) == part && !lookUp() {
+				return false
+			}
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return failed(err)
+	}
+	return lookUp()
 }
 
 // eachByValue is Each in the order of a quantity. Without an access path it reads the index, separately

@@ -1,0 +1,2 @@
+-- SQLite reads a type along the standard order without the rows that lie elsewhere.
+SELECT 1;
