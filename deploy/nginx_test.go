@@ -260,24 +260,8 @@ func (c *two) killOne(t *testing.T, uuid string) {
 	cl := c.client(t)
 	var reads, killed atomic.Int64
 	var all sync.WaitGroup
-	for range readers {
-		hc := c.front.Client(2)
-		all.Go(func() {
-			for after := 0; after < 100; { // until everybody has read for a while without the node
-				resp, body, err := ask(t.Context(), hc, http.MethodGet, c.front.URL+"/hazards/active", "", "Authorization", "Bearer "+c.token)
-				if err != nil || resp.StatusCode != http.StatusOK || !bytes.Contains(body, []byte(uuid)) {
-					t.Errorf("a read failed: %v, %+v, %.200s", err, resp, body)
-					return
-				}
-				reads.Add(1)
-				if killed.Load() > 0 {
-					after++
-				}
-			}
-		})
-	}
-	// One stream at each node, because nginx selects the node with the fewest connections. One of
-	// them is cut.
+	// One stream at each node, because nginx selects the node with the fewest connections, and nobody
+	// reads yet. One of them is cut.
 	type told struct {
 		numbers []int64
 		cuts    int
@@ -300,6 +284,22 @@ func (c *two) killOne(t *testing.T, uuid string) {
 			}
 		})
 		<-connected
+	}
+	for range readers {
+		hc := c.front.Client(2)
+		all.Go(func() {
+			for after := 0; after < 100; { // until everybody has read for a while without the node
+				resp, body, err := ask(t.Context(), hc, http.MethodGet, c.front.URL+"/hazards/active", "", "Authorization", "Bearer "+c.token)
+				if err != nil || resp.StatusCode != http.StatusOK || !bytes.Contains(body, []byte(uuid)) {
+					t.Errorf("a read failed: %v, %+v, %.200s", err, resp, body)
+					return
+				}
+				reads.Add(1)
+				if killed.Load() > 0 {
+					after++
+				}
+			}
+		})
 	}
 	for k := range changes {
 		if k == changes/2 {
