@@ -81,7 +81,7 @@ func newWorld(t *testing.T) *world {
 // start starts the service on its previous address. The caller holds w.mu, unless no other
 // goroutine knows w.
 func (w *world) start() {
-	s, err := app.Open(w.t.Context(), app.Config{Logger: slog.New(slog.DiscardHandler), Settings: app.Settings{DataDir: w.dir, Listen: w.address, Grace: time.Second, NoExposure: true}})
+	s, err := app.Open(w.t.Context(), app.Config{Logger: slog.New(slog.DiscardHandler), Settings: app.Settings{DataDir: w.dir, Listen: w.address, Grace: time.Minute, NoExposure: true}})
 	if err != nil {
 		w.t.Errorf("start: %v", err)
 		return

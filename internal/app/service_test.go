@@ -22,7 +22,7 @@ import (
 )
 
 func config(t *testing.T, dir string) app.Config {
-	return app.Config{Logger: slog.New(slog.DiscardHandler), Settings: app.Settings{DataDir: dir, Listen: "127.0.0.1:0", Grace: time.Second}}
+	return app.Config{Logger: slog.New(slog.DiscardHandler), Settings: app.Settings{DataDir: dir, Listen: "127.0.0.1:0", Grace: time.Minute}}
 }
 
 func TestFirstPasswordIsNotSpentOnAStartThatFails(t *testing.T) {

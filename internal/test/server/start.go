@@ -52,9 +52,10 @@ func copyStart(t testing.TB, data string) (made start, copied bool) {
 
 // config returns the settings of a server for tests.
 func config(data string) app.Config {
-	return app.Config{Logger: slog.New(slog.DiscardHandler), Settings: app.Settings{DataDir: data, Listen: "127.0.0.1:0", Grace: 2 * time.Second,
-		Pictures:   -1,    // otherwise payloads of tests would lead to the network
-		NoExposure: true}} // otherwise every hazard changes once more, whenever its people are counted
+	return app.Config{Logger: slog.New(slog.DiscardHandler), Settings: app.Settings{DataDir: data, Listen: "127.0.0.1:0",
+		Grace:      time.Minute, // otherwise a busy machine cuts requests off, and the service ends with an error
+		Pictures:   -1,          // otherwise payloads of tests would lead to the network
+		NoExposure: true}}       // otherwise every hazard changes once more, whenever its people are counted
 }
 
 // addPeople adds the organizations and users of Serve.

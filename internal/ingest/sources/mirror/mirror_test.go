@@ -73,7 +73,7 @@ func (r *replica) sync(t testing.TB) fuse.Result {
 	}
 	res := must(r.in.Apply(t.Context(), "mirror", batch, r.Now(), fuse.Options{}))(t)
 	r.mirror.Taken()
-	for end := time.Now().Add(30 * time.Second); must(r.reader.Active(t.Context()))(t).Change < res.Last; {
+	for end := time.Now().Add(time.Minute); must(r.reader.Active(t.Context()))(t).Change < res.Last; {
 		if time.Now().After(end) {
 			t.Fatalf("change %d is not seen", res.Last)
 		}
@@ -270,7 +270,7 @@ func mirrorOf(t testing.TB, s *scripted) *mirror.Mirror {
 	t.Helper()
 	srv := httptest.NewServer(s)
 	t.Cleanup(srv.Close)
-	c, err := client.New(srv.URL, client.Options{Token: "good", Timeout: 5 * time.Second})
+	c, err := client.New(srv.URL, client.Options{Token: "good"})
 	if err != nil {
 		t.Fatal(err)
 	}
