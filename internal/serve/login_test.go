@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/hazardd/hazardd/internal/serve"
 	"github.com/hazardd/hazardd/internal/serve/route"
@@ -58,6 +59,7 @@ func TestAFloodOfLoginsIsOneLineOfTheLog(t *testing.T) {
 
 func TestALoginMakesTheDeviceKnown(t *testing.T) {
 	p := handle(t, func(c *serve.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} })
+	p.clock.Store(time.Now().UnixMilli()) // a wait of a second must not pass by itself
 	office := []string{"X-Forwarded-For", "198.51.100.7"}
 	a := p.do("", "POST", "/authorize", credentials("reader", server.Password), "X-Forwarded-For", "203.0.113.9")
 	cookie, err := http.ParseSetCookie(a.Header.Get("Set-Cookie"))
