@@ -37,6 +37,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/clock"
 	"github.com/hazardd/hazardd/internal/ingest/coverage"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/poll"
@@ -137,6 +138,12 @@ func newRequest(t testing.TB, k *tokens, user, method, address string, body any,
 		req.Header.Set(header[i], header[i+1])
 	}
 	return req
+}
+
+// stopped makes the service's time stand still: what it counts by the second must not pass while a busy machine asks.
+func stopped(c *app.Config) {
+	now := clock.Reading{Wall: time.Now(), Asleep: func() time.Duration { return 0 }}
+	c.Clock = clock.New(func() clock.Reading { return now })
 }
 
 // settle waits until readers see change n.
