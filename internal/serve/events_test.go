@@ -803,7 +803,7 @@ func replacedDatabase(t *testing.T, database string) {
 	before := s.do("reader", "GET", "/hazards/active", nil)
 	beside(t, cfg, `BEGIN; DELETE FROM changes WHERE n > 1; DELETE FROM hazards WHERE n > 1; DELETE FROM searchable WHERE n > 1;
 		UPDATE counters SET value = 1 WHERE name IN ('change', 'searchable', 'hazard'); COMMIT`)
-	if reset := <-open.blocks; reset.event != "reset" || reset.id != "1000001" || reset.data != `{"change":1000001,"reason":"replaced"}` {
+	if reset := open.next(); reset.event != "reset" || reset.id != "1000001" || reset.data != `{"change":1000001,"reason":"replaced"}` {
 		t.Errorf("the open stream gets %+v, want a reset", reset)
 	}
 	s.settle(1_000_001)
