@@ -505,34 +505,38 @@ func (a *access) listed(placed []candidate, unplaced []int64) float64 {
 
 // listWords is size of an access path along words. If there are many, a list of the hazards with them,
 // made where the order needs it, is cheaper than the states along the order only if these are more: how
-// many there are of both is estimated from the first.
+// many there are of both is estimated from the last.
 func (f sqliteFinder) listWords(ctx context.Context, way *access, total float64) (n float64, err error) {
 	const stateCost = 24 // a state along the order costs that much more than the next of a list
 	const sample = 2 * fewRows
-	ids, err := f.list(ctx, fmt.Sprintf("%s LIMIT %d", way.some.text, sample), way.some.args...)
+	list := func(until int64, most int) ([]int64, error) { // the newest: a page is mostly from these
+		ids, err := f.list(ctx, fmt.Sprintf("%s AND rowid <= ? ORDER BY rowid DESC LIMIT %d", way.some.text, most), append(slices.Clone(way.some.args), until)...)
+		slices.Reverse(ids)
+		return ids, err
+	}
+	ids, err := list(math.MaxInt64, sample)
 	if err != nil {
 		return 0, err
 	}
 	complete, all := len(ids) < sample, 0.0
 	if !complete {
-		all = sample * total / float64(ids[sample-1])
+		all = sample * total / max(1, total-float64(ids[0]))
 	}
 	if !complete && all < maxRows {
-		rest, err := f.list(ctx, fmt.Sprintf("%s AND rowid > ? LIMIT %d", way.some.text, maxRows), append(slices.Clone(way.some.args), ids[sample-1])...)
+		rest, err := list(ids[0]-1, maxRows)
 		if err != nil {
 			return 0, err
 		}
-		ids, complete = append(ids, rest...), len(rest) < maxRows
+		ids, complete = append(rest, ids...), len(rest) < maxRows
 	}
 	if complete {
-		f.withWords, way.from = &wordList{first: ids, last: math.MaxInt64}, rowsOf(ids)
+		f.withWords, way.from = &wordList{last: ids}, rowsOf(ids)
 		return float64(len(ids)), nil
 	}
-	last := ids[len(ids)-1]
 	if f.Limit == 0 || all*all > stateCost*float64(f.Limit)*total {
 		return maxRows + 1, nil
 	}
-	f.withWords = &wordList{first: ids, last: last, span: max(1, int64(blockOfWords*total/all)), blocks: map[int64][]int64{}, list: func(from, to int64) ([]int64, error) {
+	f.withWords = &wordList{last: ids, from: ids[0], span: max(1, int64(blockOfWords*total/all)), blocks: map[int64][]int64{}, list: func(from, to int64) ([]int64, error) {
 		return f.list(ctx, way.some.text+" AND rowid BETWEEN ? AND ?", append(slices.Clone(way.some.args), from, to)...)
 	}}
 	return all, nil
@@ -541,19 +545,19 @@ func (f sqliteFinder) listWords(ctx context.Context, way *access, total float64)
 // blockOfWords is the number of hazards in a block of a wordList.
 const blockOfWords = 1000
 
-// wordList knows which hazards have the words of a filter. It lists the first, and others in blocks of
+// wordList knows which hazards have the words of a filter. It lists the last, and others in blocks of
 // neighbouring numbers: a page in an order of time is from few of these.
 type wordList struct {
-	first  []int64
-	last   int64 // of first
-	span   int64 // of the numbers of a block
+	last   []int64 // sorted
+	from   int64   // the first of last; 0: last are all
+	span   int64   // of the numbers of a block
 	blocks map[int64][]int64
 	list   func(from, to int64) ([]int64, error)
 }
 
 func (l *wordList) has(id int64) (bool, error) {
-	ids := l.first
-	if id > l.last {
+	ids := l.last
+	if id < l.from {
 		var listed bool
 		var err error
 		i := id / l.span
