@@ -285,7 +285,7 @@ func TestWhatIsNoPictureIsNotKept(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			w := newWorld(t)
 			if path == "/slow.png" {
-				picture.HastyFor(t, 100*time.Millisecond)
+				picture.HastyFor(t, time.Second) // long enough to ask
 			}
 			p := w.names(nil, w.host.URL+path)
 			w.pass()
