@@ -277,7 +277,15 @@ func (s Shape) WKB() []byte {
 	if s.IsZero() {
 		return nil
 	}
-	return s.geometry(degrees).AsBinary()
+	parts := s.parts()
+	b := make([]byte, 0, 64+24*s.positions())
+	if len(parts) > 1 {
+		b = appendWKBHead(b, wkbCollection, len(parts))
+	}
+	for _, p := range parts {
+		b = p.appendWKB(b)
+	}
+	return b
 }
 
 // degrees returns v in degrees, as the number whose shortest text has at most six decimals.

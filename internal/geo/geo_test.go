@@ -1,6 +1,7 @@
 package geo
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"strings"
@@ -428,4 +429,17 @@ func ExampleUnion() {
 	// Output:
 	// POLYGON((0 0,2 0,4 0,4 1,2 1,0 1,0 0)) <nil>
 	// 2 0.5
+}
+
+// The library writes the same, from a value of its own.
+func TestWKBIsThatOfTheLibrary(t *testing.T) {
+	for _, text := range []string{
+		"POINT(1 2)", "MULTIPOINT((1 2),(3 4))", "LINESTRING(0 0,1 1,2 0)", "MULTILINESTRING((0 0,1 1),(2 2,3 3,4 2))", "POLYGON((0 0,4 0,4 4,0 0))",
+		"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 2,2 2,1 1))", "MULTIPOLYGON(((0 0,1 0,1 1,0 0)),((5 5,6 5,6 6,5 5)))", "GEOMETRYCOLLECTION(POINT(-1.5 2),LINESTRING(0 0,1 1),POLYGON((0 0,1 0,1 1,0 0)))",
+	} {
+		s := mustWKT(t, text)
+		if got, want := s.WKB(), s.geometry(degrees).AsBinary(); !bytes.Equal(got, want) {
+			t.Errorf("%s: got %x, want %x", text, got, want)
+		}
+	}
 }
