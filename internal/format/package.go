@@ -142,13 +142,16 @@ func (t packageTable) discard() error                    { return t.Discard() }
 type parquetTable struct {
 	*geoparquet.Writer
 	err error // of a moment
+	// The last moment.
+	text string
+	at   time.Time
 }
 
 func newParquetTable(file io.Writer) table {
 	types := map[ColumnKind]geoparquet.Type{TextColumn: geoparquet.Text, JSONColumn: geoparquet.JSON, WholeColumn: geoparquet.Integer, RealColumn: geoparquet.Real, MomentColumn: geoparquet.Moment}
 	var columns []geoparquet.Column
 	for _, c := range Columns() {
-		columns = append(columns, geoparquet.Column{Name: c.Name, Type: types[c.Kind]})
+		columns = append(columns, geoparquet.Column{Name: c.Name, Type: types[c.Kind], Always: c.Kind == TextColumn})
 	}
 	return &parquetTable{Writer: geoparquet.Create(file, columns)}
 }
@@ -159,9 +162,12 @@ func (t *parquetTable) Moment(text string) {
 		t.Null()
 		return
 	}
-	at, err := time.Parse(time.RFC3339, text)
-	t.err = errors.Join(t.err, err)
-	t.Writer.Moment(at)
+	if text != t.text { // most moments of a hazard are the same
+		at, err := time.Parse(time.RFC3339, text)
+		t.err = errors.Join(t.err, err)
+		t.text, t.at = text, at
+	}
+	t.Writer.Moment(t.at)
 }
 
 // JSON gives the value of a column of JSON; without a text there is none.

@@ -34,6 +34,8 @@ const (
 type Column struct {
 	Name string
 	Type Type
+	// Always means that each feature has a value.
+	Always bool
 }
 
 // Box is the bounds of a geometry, in degrees.
@@ -86,16 +88,26 @@ func Create(out io.Writer, columns []Column) *Writer {
 	for _, corner := range corners {
 		box[corner] = parquet.Leaf(parquet.DoubleType)
 	}
+	options := []parquet.WriterOption{parquet.Compression(&quick{})}
 	table := ordered{Group: parquet.Group{geometryColumn: parquet.Optional(parquet.Leaf(parquet.ByteArrayType)), boxColumn: parquet.Optional(ordered{box, corners})}}
 	for _, c := range columns {
-		table.Group[c.Name] = parquet.Optional(nodeOf(c.Type))
+		table.Group[c.Name] = nodeOf(c.Type)
+		if !c.Always {
+			table.Group[c.Name] = parquet.Optional(nodeOf(c.Type))
+		}
 		table.names = append(table.names, c.Name)
+		if c.Type == Text || c.Type == JSON { // hazards are in no order of texts: their least and greatest say nothing
+			options = append(options, parquet.SkipPageBounds(c.Name))
+		}
 	}
 	table.names = append(table.names, geometryColumn, boxColumn)
 	w := &Writer{columns: columns}
-	w.out = parquet.NewGenericWriter[any](out, parquet.NewSchema("features", table), parquet.Compression(&quick{}))
+	w.out = parquet.NewGenericWriter[any](out, append(options, parquet.NewSchema("features", table))...)
 	w.into = w.out.ColumnWriters()
 	w.batch = make([][]parquet.Value, len(w.into))
+	for i := range w.batch {
+		w.batch[i] = make([]parquet.Value, 0, batchRows)
+	}
 	return w
 }
 
@@ -170,9 +182,15 @@ func (w *Writer) add(v parquet.Value, level int) {
 	if w.next++; i >= len(w.batch) {
 		return
 	}
-	if level > 0 && i < len(w.columns) && v.Kind() != w.columns[i].Type.kind() {
-		w.wrong = fmt.Errorf("column %d holds no value of the kind %s", i, v.Kind())
-		v, level = parquet.NullValue(), 0
+	if i < len(w.columns) {
+		switch c := &w.columns[i]; {
+		case c.Always && level == 0, level > 0 && v.Kind() != c.Type.kind():
+			w.wrong = fmt.Errorf("column %d holds no value of the kind %s", i, v.Kind())
+			return
+		case c.Always: // it has one level
+			w.batch[i] = append(w.batch[i], v)
+			return
+		}
 	}
 	w.batch[i] = append(w.batch[i], v.Level(0, level, i))
 }

@@ -33,7 +33,7 @@ func add(w *Writer, wkb []byte, box Box, values ...any) error {
 	return w.Add(wkb, box)
 }
 
-var columns = []Column{{"name", Text}, {"number", Integer}, {"depth", Real}, {"at", Moment}, {"about", JSON}}
+var columns = []Column{{"name", Text, true}, {"number", Integer, false}, {"depth", Real, false}, {"at", Moment, false}, {"about", JSON, false}}
 
 func open(t testing.TB, file []byte) *parquet.File {
 	t.Helper()
@@ -79,8 +79,8 @@ func TestAFileIsReadBack(t *testing.T) {
 	}
 	for i, want := range []string{"STRING", "INT(64,true)", "", "TIMESTAMP(isAdjustedToUTC=true,unit=MILLIS)", "JSON"} {
 		leaf, _ := f.Schema().Lookup(names[i])
-		if got := fmt.Sprint(leaf.Node.Type().LogicalType()); want != "" && got != want || leaf.MaxDefinitionLevel != 1 {
-			t.Errorf("%s is %s, want %s", names[i], got, want)
+		if got := fmt.Sprint(leaf.Node.Type().LogicalType()); want != "" && got != want || columns[i].Always != (leaf.MaxDefinitionLevel == 0) {
+			t.Errorf("%s is %s, want %s; it has %d levels", names[i], got, want, leaf.MaxDefinitionLevel)
 		}
 	}
 	rows := make([]parquet.Row, 3)
@@ -144,5 +144,12 @@ func TestAWrongRowIsRefused(t *testing.T) {
 		if err := w.Close(); err == nil {
 			t.Errorf("a file with %v is complete", values)
 		}
+	}
+}
+
+func TestAColumnThatAlwaysHasAValueTakesNoFeatureWithoutOne(t *testing.T) {
+	w := Create(&bytes.Buffer{}, columns)
+	if err := add(w, nil, Box{}, nil, nil, nil, nil, nil); err == nil || w.Close() == nil {
+		t.Error("a feature has no name, and the file is complete")
 	}
 }
