@@ -33,7 +33,7 @@ type record struct {
 type value struct {
 	text string
 	form valueForm
-	bare bool // it stands in XML as it is, once it is clean
+	bare bool // it stands in XML as it is
 }
 
 type valueForm uint8
@@ -222,8 +222,9 @@ func newRecord(e *Entry, base string) *record {
 	r.values = b.values
 	for i := range r.values {
 		v := &r.values[i]
-		r.clean = r.clean && clean(v.text) == v.text
-		v.bare = i != headlineIndex() && bare(v.text)
+		tidy := clean(v.text) == v.text
+		r.clean = r.clean && tidy
+		v.bare = i != headlineIndex() && tidy && bare(v.text) && r.text(i) == v.text
 	}
 	if r.web = sourceURL(e.Hazard); r.web == e.Hazard.URL {
 		r.web = e.Hazard.URL // one text in memory

@@ -51,19 +51,10 @@ func NewCache(maxSize int) *Cache {
 }
 
 // fragmentKey is all that a fragment depends on. The change that made a state names it, but the state ends by itself
-// (hazard.Hazard.ExpireAt) and words can be redacted, so these are in the key as well.
+// (hazard.Hazard.ExpireAt) and words can be redacted, so these are in the hash as well.
 type fragmentKey struct {
-	format   Format
-	base     string
-	id       int64
-	version  int64
-	products int
-	status   hazard.Status
-	reason   hazard.EndReason
-	updated  hazard.Instant // last_Update, which moves at the end
-	language string         // of the headline
-	day      int64          // of reading, since 1970: headlines tell days
-	words    uint64         // hash of the texts and the names of the areas
+	id, version int64
+	rest        uint64 // hash
 }
 
 // records is the format of records, which no document has.
@@ -95,14 +86,17 @@ func (c *Cache) key(w *Writer, h *hazard.Hazard, products int) fragmentKey {
 		add(string(a.Role))
 		add(a.Digest)
 	}
-	for _, text := range [...]string{string(h.Place()), h.PlaceKnownAs} {
-		add(text)
-	}
-	language := ""
+	language := "" // of the headline, which tells days as well
 	if w.language != nil {
 		language = w.language.ID
 	}
-	return fragmentKey{w.format, w.base, h.ID, h.Version, products, h.Status, h.Reason, h.LastUpdate, language, dayOf(w.at), maphash.Bytes(c.seed, all)}
+	for _, text := range [...]string{string(h.Place()), h.PlaceKnownAs, w.base, string(h.Status), string(h.Reason), language} {
+		add(text)
+	}
+	for _, n := range [...]int64{int64(w.format), int64(products), int64(h.LastUpdate), dayOf(w.at)} {
+		all = binary.AppendVarint(all, n)
+	}
+	return fragmentKey{h.ID, h.Version, maphash.Bytes(c.seed, all)}
 }
 
 // dayOf numbers days since 1970.

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"html"
-	"strings"
 	"sync"
 	"time"
 
@@ -54,7 +53,7 @@ func (k *kmlEncoder) fragment(e *Entry) (fragment, error) {
 	b = append(append(b, h.UUID.String()...), '"', '>')
 	b = appendElement(b, "name", r.tidy(h.Name))
 	b = append(appendEscaped(append(b, `<atom:link href="`...), cmp.Or(r.web, page)), `"></atom:link>`...)
-	b = appendElement(b, "Snippet", clean(snippet(h)))
+	b = append(appendSnippet(append(b, `<Snippet>`...), h), `</Snippet>`...)
 	b = appendBalloon(b, r.tidy(h.Description), page)
 	// Without autoexpire the end is only expected: the hazard may last longer.
 	end := hazard.Instant(0)
@@ -67,8 +66,8 @@ func (k *kmlEncoder) fragment(e *Entry) (fragment, error) {
 	b = append(append(b, look...), `<ExtendedData>`...)
 	for i := range names {
 		b = append(b, names[i]...)
-		if r.values[i].bare {
-			b = append(b, r.text(i)...)
+		if v := &r.values[i]; v.bare {
+			b = append(b, v.text...)
 		} else {
 			b = appendEscaped(b, r.text(i))
 		}
@@ -184,24 +183,33 @@ func appendCoordinates(b []byte, ps []geo.Position) []byte {
 	return append(b, `</coordinates>`...)
 }
 
-// snippet is what a list of places shows below the name.
-func snippet(h *hazard.Hazard) string {
-	return severityName(h.Severity) + ", " + typeName(h.Type) + ", since " + h.Start.Time().Format("2 Jan 15:04 UTC")
+// appendSnippet appends what a list of places shows below the name.
+func appendSnippet(b []byte, h *hazard.Hazard) []byte {
+	b = append(append(b, severityName(h.Severity)...), ", "...)
+	b = append(appendEscaped(b, typeName(h.Type)), ", since "...)
+	return h.Start.Time().AppendFormat(b, "2 Jan 15:04 UTC")
 }
 
 // appendBalloon appends the description as HTML, which is what is made of it: the texts are escaped once for HTML, and then, as all
 // content, for XML. There is no CDATA section that a text could end.
 func appendBalloon(b []byte, description, page string) []byte {
-	b = append(b, `<description>&lt;p&gt;`...)
-	if bare(description) {
-		b = append(b, description...)
-	} else {
-		b = appendEscaped(b, strings.ReplaceAll(html.EscapeString(description), "\n", "<br/>"))
-	}
+	b = appendReplaced(append(b, `<description>&lt;p&gt;`...), description, &htmlEntities)
 	b = append(b, `&lt;/p&gt;&lt;p&gt;&lt;a href=&#34;`...)
-	b = appendEscaped(b, html.EscapeString(page))
+	b = appendReplaced(b, page, &htmlEntities)
 	return append(b, `&#34;&gt;More of this hazard&lt;/a&gt;&lt;/p&gt;</description>`...)
 }
+
+// htmlEntities are what stands in XML for what stands in HTML for the characters that cannot stand for themselves.
+var htmlEntities = func() (all [256]string) {
+	for c, e := range entities {
+		all[c] = e
+		if e != "" {
+			all[c] = string(appendEscaped(nil, html.EscapeString(string(rune(c)))))
+		}
+	}
+	all['\n'] = escaped("<br/>")
+	return all
+}()
 
 func severityName(s hazard.Severity) string {
 	for _, i := range hazard.Severities() {

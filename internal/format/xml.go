@@ -34,7 +34,10 @@ var special = func() (marks [256]bool) {
 }()
 
 // appendEscaped appends clean text, written as xml.EscapeText writes it.
-func appendEscaped(b []byte, text string) []byte {
+func appendEscaped(b []byte, text string) []byte { return appendReplaced(b, text, &entities) }
+
+// appendReplaced appends text with what stands for its special bytes.
+func appendReplaced(b []byte, text string, entities *[256]string) []byte {
 	from := 0
 	for i := 0; i < len(text); i++ {
 		if c := text[i]; special[c] {
