@@ -47,6 +47,7 @@ const (
 const (
 	readers   = 3
 	readEvery = 20 * time.Millisecond
+	quiet     = 20.0 // ms of processor in a second
 )
 
 // Paths with everything; a page of the last two has at most 1,000 and 2,000 hazards.
@@ -138,6 +139,11 @@ func run(ctx context.Context, o options) (err error) {
 	rest := measure.OwnMemory(s.PID())
 	costs := make([]cost, len(paths))
 	for round := range o.rounds + 1 {
+		if round == 1 {
+			if err := settled(ctx, s); err != nil {
+				return err
+			}
+		}
 		for i, p := range paths {
 			if err := costs[i].measure(ctx, s, p.path, round); err != nil {
 				return fmt.Errorf("%s: %w", p.name, err)
@@ -239,6 +245,23 @@ func processor(s *served.Server, f func() error) (float64, error) {
 	}
 	after, err := measure.ProcessorTime(s.PID())
 	return float64((after - before).Microseconds()) / 1000, err
+}
+
+// settled waits until the service has done what it does by itself after a start, such as to count people.
+func settled(ctx context.Context, s *served.Server) error {
+	for {
+		used, err := processor(s, func() error {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(time.Second):
+				return nil
+			}
+		})
+		if err != nil || used < quiet {
+			return err
+		}
+	}
 }
 
 // change changes one hazard, and waits until the list shows it.
