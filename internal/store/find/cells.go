@@ -2,7 +2,6 @@ package find
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"iter"
 	"maps"
@@ -237,16 +236,14 @@ func (f sqliteFinder) byCells(ctx context.Context, way *access, after *query.Key
 			return
 		}
 		for below := hazard.Warning + 1; ; {
-			var severity sql.NullInt64
-			err := f.Tx.QueryRowContext(ctx, `SELECT max(severity) FROM (SELECT (SELECT max(severity) FROM searchable WHERE type_id = t.value AND severity < ?) AS severity FROM json_each(?) t)`,
-				int64(below), list(f.types())).Scan(&severity)
+			severity, ok, err := f.severityBelow(ctx, f.types(), below)
 			if err != nil {
 				yield(Row{}, err)
 			}
-			if err != nil || !severity.Valid || !of(conditionOf(way.graded.text, append(slices.Clone(way.graded.args), severity.Int64)...), yield) {
+			if err != nil || !ok || !of(conditionOf(way.graded.text, append(slices.Clone(way.graded.args), int64(severity))...), yield) {
 				return
 			}
-			below = hazard.Severity(severity.Int64)
+			below = severity
 		}
 	}
 	active := func(yield func(Row, error) bool) {

@@ -533,10 +533,14 @@ func (f sqliteFinder) listWords(ctx context.Context, way *access, total float64)
 		f.withWords, way.from = &wordList{last: ids}, rowsOf(ids)
 		return float64(len(ids)), nil
 	}
+	tries := 0
 	if f.Limit == 0 || all*all > stateCost*float64(f.Limit)*total {
-		return maxRows + 1, nil
+		if f.Limit == 0 || f.Sort.By != query.BySeverity || f.Filter.Where != nil {
+			return maxRows + 1, nil
+		}
+		tries = 4 * f.Limit
 	}
-	f.withWords = &wordList{last: ids, from: ids[0], span: max(1, int64(blockOfWords*total/all)), blocks: map[int64][]int64{}, list: func(from, to int64) ([]int64, error) {
+	f.withWords = &wordList{tries: tries, last: ids, from: ids[0], span: max(1, int64(blockOfWords*total/all)), blocks: map[int64][]int64{}, list: func(from, to int64) ([]int64, error) {
 		return f.list(ctx, way.some.text+" AND rowid BETWEEN ? AND ?", append(slices.Clone(way.some.args), from, to)...)
 	}}
 	return all, nil
@@ -546,8 +550,11 @@ func (f sqliteFinder) listWords(ctx context.Context, way *access, total float64)
 const blockOfWords = 1000
 
 // wordList knows which hazards have the words of a filter. It lists the last, and others in blocks of
-// neighbouring numbers: a page in an order of time is from few of these.
+// neighbouring numbers: a page in an order of time is from few of these. Where the states along the order
+// should be fewer it first lets so many through, which the caller checks: it may be that none of them has
+// what else is wanted.
 type wordList struct {
+	tries  int
 	last   []int64 // sorted
 	from   int64   // the first of last; 0: last are all
 	span   int64   // of the numbers of a block
@@ -556,6 +563,10 @@ type wordList struct {
 }
 
 func (l *wordList) has(id int64) (bool, error) {
+	if l.tries > 0 {
+		l.tries--
+		return true, nil
+	}
 	ids := l.last
 	if id < l.from {
 		var listed bool
@@ -614,6 +625,10 @@ func (f sqliteFinder) Each(ctx context.Context, after *query.Key, found func(Row
 		among(&f.where, "s.type_id", f.having, func(t hazard.Type) any { return string(t) })
 	}
 	byWords := way != nil && way.words
+	tried := f.withWords != nil && f.withWords.tries > 0
+	if way != nil && tried {
+		f.withWords, tried = nil, false
+	}
 	if f.withWords != nil && !byWords {
 		all := found
 		found = func(r Row) (bool, error) {
@@ -623,7 +638,7 @@ func (f sqliteFinder) Each(ctx context.Context, after *query.Key, found func(Row
 			return all(r)
 		}
 	}
-	f.TextLater = way == nil && f.withWords == nil || !f.TellsText()
+	f.TextLater = way == nil && f.withWords == nil || tried || !f.TellsText()
 	f.WithBodies = f.WhereLater || f.TextLater && f.Filter.Text != nil // one statement for each would take most of the time
 	f.byValue = f.Sort.ByValue()
 	f.conditions(way != nil && !byWords && f.withWords == nil)
@@ -688,8 +703,8 @@ func (f sqliteFinder) along(ctx context.Context, way *access, after *query.Key, 
 // errFar means that the order has been followed as far as it may be.
 var errFar = errors.New("the order is too long a way")
 
-// byTypes is Each in the standard order: it reads each type separately, and merges them. The
-// severity depends on the type, so in one index for all, some types would come after all others.
+// byTypes is Each in the standard order: of one severity after the other it reads each type separately, and
+// merges them. A type without anything that is wanted is so read no further than the page needs.
 func (f sqliteFinder) byTypes(ctx context.Context, after *query.Key, order string, found func(Row) (bool, error)) error {
 	types := f.Filter.Types
 	if f.having != nil {
@@ -701,31 +716,55 @@ func (f sqliteFinder) byTypes(ctx context.Context, after *query.Key, order strin
 			return err
 		}
 	}
-	sections := []condition{{}}
-	if after != nil {
-		sections = f.sections(*after)
-	}
 	in := conditionOf("TRUE")
 	if bounds := f.Filter.Bounds(); bounds != nil {
 		in = inside(cellsOf(bounds[0], f.Filter.Possible))
 	}
 	walked := 0
-	var streams []iter.Seq2[Row, error]
-	for _, t := range types {
-		streams = append(streams, func(yield func(Row, error) bool) {
-			for _, section := range sections {
-				of := conditionOf("s.type_id = ?", string(t))
-				among(&of, "s.severity", f.Filter.Severities, func(v hazard.Severity) any { return int64(v) })
-				if section.text != "" {
-					of.add(section.text, section.args...)
+	for below := hazard.Warning + 1; ; {
+		severity, ok, err := f.severityBelow(ctx, types, below)
+		if err != nil || !ok {
+			return err
+		}
+		below = severity
+		if len(f.Filter.Severities) > 0 && !slices.Contains(f.Filter.Severities, severity) || after != nil && severity > after.Severity {
+			continue
+		}
+		sections := []condition{{}}
+		if after != nil && severity == after.Severity {
+			sections = f.sections(*after)[:2] // those of the severity
+		}
+		var streams []iter.Seq2[Row, error]
+		for _, t := range types {
+			streams = append(streams, func(yield func(Row, error) bool) {
+				for _, section := range sections {
+					of := conditionOf("s.type_id = ? AND s.severity = ?", string(t), int64(severity))
+					if section.text != "" {
+						of.add(section.text, section.args...)
+					}
+					if !f.walk(ctx, of, in, order, &walked, yield) {
+						return
+					}
 				}
-				if !f.walk(ctx, of, in, order, &walked, yield) {
-					return
-				}
-			}
+			})
+		}
+		more := true
+		err = f.merge(streams, func(r Row) (_ bool, err error) {
+			more, err = found(r)
+			return more, err
 		})
+		if err != nil || !more {
+			return err
+		}
 	}
-	return f.merge(streams, found)
+}
+
+// severityBelow returns the next lower severity that hazards of these types have.
+func (f sqliteFinder) severityBelow(ctx context.Context, types []hazard.Type, below hazard.Severity) (_ hazard.Severity, ok bool, err error) {
+	var next sql.NullInt64
+	err = f.Tx.QueryRowContext(ctx, `SELECT max(severity) FROM (SELECT (SELECT max(severity) FROM searchable WHERE type_id = t.value AND severity < ?) AS severity FROM json_each(?) t)`,
+		int64(below), list(types)).Scan(&next)
+	return hazard.Severity(next.Int64), next.Valid, err
 }
 
 // walk yields the rows of a section of a type along the order, and reports whether more are wanted. The
