@@ -30,6 +30,15 @@ func (s *Store) CountBy(ctx context.Context, q query.Query, now hazard.Instant, 
 	return s.count(ctx, q, now, way)
 }
 
+// Migrate runs f in the transaction of an upgrade, which is done already, and then tells how the writer
+// keeps what it sorts.
+func (s *Store) Migrate(ctx context.Context, f func(*sql.Tx) error) (kind int, err error) {
+	if err := s.migrate(ctx, Schema(), f); err != nil {
+		return 0, err
+	}
+	return kind, s.write.QueryRowContext(ctx, `PRAGMA temp_store`).Scan(&kind)
+}
+
 // SearchTime limits the time of one search from now on.
 func (s *Store) SearchTime(d time.Duration) { s.searchTime = d }
 

@@ -100,6 +100,20 @@ func (s *core) openSQLite(ctx context.Context, path, name string, pages int, apa
 	return err
 }
 
+// sortOnDisk makes the writer keep what it sorts, and what would undo a statement, in files beside the
+// database until inMemory is called: a migration that makes an index of a million hazards anew takes 300 MB
+// for these. The files have no names, so that none is left. If the folder takes none it is memory.
+func (s *core) sortOnDisk(ctx context.Context) (inMemory func()) {
+	set := func(dir string, kind int) error {
+		_, err := s.write.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf(`PRAGMA temp_store_directory = '%s'; PRAGMA temp_store = %d`, strings.ReplaceAll(dir, "'", "''"), kind))
+		return err
+	}
+	if s.file == "" || set(filepath.Dir(s.file), 1) != nil {
+		return func() {}
+	}
+	return func() { _ = set("", 2) }
+}
+
 // minPages is the least cache of a connection, in kB.
 const minPages = 500
 

@@ -568,6 +568,7 @@ const ofNewStores = 31
 // at least. then checks the store in the same transaction; its error rolls everything back.
 func (s *core) migrate(ctx context.Context, upTo int, then func(*sql.Tx) error) error {
 	names := migrationNames()
+	defer s.sortOnDisk(ctx)()
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("open the store: %w", storeError(err))

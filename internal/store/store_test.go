@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -258,6 +259,22 @@ func TestOpenRefusesASchemaThatItCannotBear(t *testing.T) {
 	}
 	if _, err := store.Open(t.Context(), dir, postgres.Database(t, dir, "")); err == nil || !strings.Contains(err.Error(), "schema 999") {
 		t.Errorf("error %v, want one that names the schema", err)
+	}
+}
+
+// An upgrade of a large store sorts, and keeps what would undo its statements, beside the database: in memory
+// a container's limit would end it. Later writes need little, and keep it in memory.
+func TestAnUpgradeSortsOnDisk(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "it's a folder"))
+	if !s.OneFile() {
+		t.Skip("of SQLite")
+	}
+	var during int
+	after, err := s.Migrate(t.Context(), func(tx *sql.Tx) error {
+		return tx.QueryRowContext(t.Context(), `PRAGMA temp_store`).Scan(&during)
+	})
+	if err != nil || during != 1 || after != 2 {
+		t.Errorf("temp_store is %d during an upgrade and %d after it, %v; want 1 (file) and 2 (memory)", during, after, err)
 	}
 }
 
