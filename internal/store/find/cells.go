@@ -145,16 +145,15 @@ func (f sqliteFinder) graded(ctx context.Context) (c condition, err error) {
 	if f.WhereLater {
 		return c, nil
 	}
-	if len(f.Filter.Types) == 0 && f.having == nil {
-		if f.having, err = f.present(ctx); err != nil {
-			return c, err
-		}
+	types, err := f.typesThere(ctx)
+	if err != nil {
+		return c, err
 	}
 	rows := cellsOf(f.Filter.Bounds()[0], f.Filter.Possible)
 	each := map[int]bool{} // at the antimeridian one may be in two rows
 	for _, row := range rows {
 		for cell := row[0]; cell <= row[1]; cell++ {
-			if each[cell] = true; len(each)*len(f.types()) > most {
+			if each[cell] = true; len(each)*len(types) > most {
 				return c, nil
 			}
 		}
@@ -268,11 +267,8 @@ func (f sqliteFinder) dense(ctx context.Context, total float64) (bool, error) {
 			ids = append(ids, first+j)
 		}
 	}
-	typed, of := conditionOf("TRUE"), f.having
-	if of == nil {
-		of = f.Filter.Types
-	}
-	among(&typed, "s.type_id", of, func(t hazard.Type) any { return string(t) })
+	var typed condition
+	among(&typed, "s.type_id", f.types(), func(t hazard.Type) any { return string(t) })
 	in := f.meets(f.Filter.Bounds()[0])
 	one := Question{Filter: f.Filter, sources: f.sources, Named: f.Named}
 	one.filtered()

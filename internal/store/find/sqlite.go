@@ -706,20 +706,15 @@ var errFar = errors.New("the order is too long a way")
 // byTypes is Each in the standard order: of one severity after the other it reads each type separately, and
 // merges them. A type without anything that is wanted is so read no further than the page needs.
 func (f sqliteFinder) byTypes(ctx context.Context, after *query.Key, order string, found func(Row) (bool, error)) error {
-	types := f.Filter.Types
-	if f.having != nil {
-		types = f.having
+	types, err := f.typesThere(ctx)
+	if err != nil {
+		return err
 	}
-	if types == nil {
-		var err error
-		if types, err = f.present(ctx); err != nil {
-			return err
-		}
-	}
-	in := conditionOf("TRUE")
-	if bounds := f.Filter.Bounds(); bounds != nil {
+	in, bounds := conditionOf("TRUE"), f.Filter.Bounds()
+	if bounds != nil {
 		in = inside(cellsOf(bounds[0], f.Filter.Possible))
 	}
+	skip := bounds != nil || f.withWords != nil && f.Filter.Where == nil // the index may decide more than words
 	walked := 0
 	for below := hazard.Warning + 1; ; {
 		severity, ok, err := f.severityBelow(ctx, types, below)
@@ -742,7 +737,15 @@ func (f sqliteFinder) byTypes(ctx context.Context, after *query.Key, order strin
 					if section.text != "" {
 						of.add(section.text, section.args...)
 					}
-					if !f.walk(ctx, of, in, order, &walked, yield) {
+					if skip {
+						if !f.walk(ctx, of, in, order, &walked, yield) {
+							return
+						}
+						continue
+					}
+					where := condition{f.where.text, slices.Clone(f.where.args)}
+					where.add(of.text, of.args...)
+					if !f.yield(ctx, conditionOf("searchable s INDEXED BY searchable_by_type"), where, order, yield) {
 						return
 					}
 				}
@@ -771,13 +774,8 @@ func (f sqliteFinder) severityBelow(ctx context.Context, types []hazard.Type, be
 // index says which of them lie inside and have the words; only these are looked up, in parts that grow,
 // because of most types few are wanted.
 func (f sqliteFinder) walk(ctx context.Context, section, inside condition, order string, walked *int, yield func(Row, error) bool) bool {
-	if inside.text == "TRUE" && (f.withWords == nil || f.Filter.Where != nil) { // the index may decide more than words
-		where := condition{f.where.text, slices.Clone(f.where.args)}
-		where.add(section.text, section.args...)
-		return f.yield(ctx, conditionOf("searchable s INDEXED BY searchable_by_type"), where, order, yield)
-	}
 	const (
-		step = 64 // one of so many is told wherever it lies, to count what is walked past
+		step = 64 // one row of so many is returned even if it is outside, to count the rows that are read
 		most = 64 // looked up at once
 	)
 	failed := func(err error) bool { yield(Row{}, err); return false }
@@ -979,6 +977,14 @@ func (f sqliteFinder) merge(all []iter.Seq2[Row, error], found func(Row) (bool, 
 		}
 	}
 	return nil
+}
+
+// typesThere returns the types that can match the filter, without those that no hazard has if it names none.
+func (f sqliteFinder) typesThere(ctx context.Context) (_ []hazard.Type, err error) {
+	if len(f.Filter.Types) == 0 && f.having == nil {
+		f.having, err = f.present(ctx)
+	}
+	return f.types(), err
 }
 
 // present lists the types that exist; the index finds each from the one before.

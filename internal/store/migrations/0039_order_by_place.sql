@@ -1,2 +1,2 @@
--- SQLite reads a type along the standard order without the rows that lie elsewhere.
+-- SQLite reads a type in the standard order without the rows of other places.
 SELECT 1;
