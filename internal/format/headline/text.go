@@ -43,7 +43,7 @@ func sentenceWith(text, word string) string {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// pattern is an expression that is looked for in a text in small letters. Most texts lack the words that are in all that it
+// pattern is an expression that is looked for in a text, most in one in small letters. Most texts lack the words that are in all that it
 // matches: to look for these first costs far less than to try the expression at each letter.
 type pattern struct {
 	*regexp.Regexp
@@ -133,6 +133,9 @@ var (
 	between   = regexp.MustCompile(`(?i)coastal areas between and including ([^(\n]+?)(?: \([^)]*\))? to ([^(\n]+?)(?: \(|\.|\n|$)`)
 	quakeAt   = regexp.MustCompile(`(\d+) (?:miles|km)(?:/\d+ ?Km)? ([NESW]{1,3}) of ([^.;\n]+?)(?:, preliminary|\.|;|\n|$)`)
 )
+
+// directions are the letters for the words of toward.
+var directions = map[string]string{"north": "N", "northeast": "NE", "east": "E", "southeast": "SE", "south": "S", "southwest": "SW", "west": "W", "northwest": "NW"}
 
 // upper returns the greatest of the numbers that a pattern finds in a text (rule 7).
 func upper(text string, patterns ...pattern) (v float64, unit string, ok bool) {

@@ -354,7 +354,7 @@ func (m *maker) cyclone() (p parts) {
 	p.where = winds + p.where
 	p.place = trimmed(strings.TrimPrefix(p.where, winds)) + m.say("bracket", "s", m.clock(m.h.LastUpdate))
 	if found := toward.find(m.small); found != nil {
-		dir := m.say("toward." + map[string]string{"north": "N", "northeast": "NE", "east": "E", "southeast": "SE", "south": "S", "southwest": "SW", "west": "W", "northwest": "NW"}[found[1]])
+		dir := m.say("toward." + directions[found[1]])
 		p.bad = m.say("moving", "dir", dir)
 		if found[2] != "" {
 			p.bad = m.say("movingAt", "dir", dir, "n", m.number(math.Round(kmh(atof(found[2]), found[3])), 0))

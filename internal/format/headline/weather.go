@@ -320,9 +320,10 @@ func (m *maker) howMuch(p *parts, thing, crest string) {
 // flooded adds to how bad a flood is the rain that has fallen, or its level in Japan.
 func (m *maker) flooded(howBad string) string {
 	fact := m.rainFallen()
-	if howBad != "" || fact != "" {
-	} else if found := japanLevel.FindStringSubmatch(m.event + "\n" + m.text); found != nil {
-		fact = m.say("levelOf", "n", fullWidth.Replace(cmp.Or(found[1], found[2])), "m", "5")
+	if howBad == "" && fact == "" {
+		if found := japanLevel.FindStringSubmatch(m.event + "\n" + m.text); found != nil {
+			fact = m.say("levelOf", "n", fullWidth.Replace(cmp.Or(found[1], found[2])), "m", "5")
+		}
 	}
 	if howBad != "" && fact != "" {
 		howBad += m.say("semicolon")
@@ -448,7 +449,7 @@ func (m *maker) tornado(p *parts, facts []string, people string) {
 	}
 	p.howBad = cmp.Or(seen, p.howBad)
 	if found := toward.find(m.small); found != nil && found[2] != "" {
-		p.howBad += m.say("moving2", "dir", m.say("toward."+map[string]string{"north": "N", "northeast": "NE", "east": "E", "southeast": "SE", "south": "S", "southwest": "SW", "west": "W", "northwest": "NW"}[found[1]]),
+		p.howBad += m.say("moving2", "dir", m.say("toward."+directions[found[1]]),
 			"n", m.number(nearest(kmh(atof(found[2]), found[3]), 5), 0))
 	}
 	if len(facts) > 0 {
