@@ -106,7 +106,7 @@ func TestAPushedAlertReachesEventStreamsAtOnce(t *testing.T) {
 		}
 		s := list.Items[slices.IndexFunc(list.Items, func(s client.Source) bool { return s.Name == "pushed" })]
 		sent, committed := s.Delays["sent"], s.Delays["committed"]
-		if len(s.Pushes) != 1 || s.Pushes[0].State != "ok" || sent != nil && sent.P99 > 30 {
+		if len(s.Pushes) != 1 || s.Pushes[0].State != "ok" || sent != nil && sent.P99 > 10 {
 			t.Fatalf("GET /sources: %+v, sent %+v, committed %+v", s.Pushes, sent, committed)
 		}
 		return sent != nil && sent.Count >= alerts && committed != nil && committed.Count >= alerts

@@ -101,7 +101,7 @@ func (s *core) openSQLite(ctx context.Context, path, name string, pages int, apa
 }
 
 // sortOnDisk makes the writer keep what it sorts, and what would undo a statement, in files beside the
-// database until inMemory is called: a migration that makes an index of a million hazards anew takes 300 MB
+// database until inMemory is called: a migration that builds an index of a million hazards again needs 300 MB
 // for these. The files have no names, so that none is left. If the folder takes none it is memory.
 func (s *core) sortOnDisk(ctx context.Context) (inMemory func()) {
 	set := func(dir string, kind int) error {

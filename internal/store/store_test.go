@@ -267,7 +267,7 @@ func TestOpenRefusesASchemaThatItCannotBear(t *testing.T) {
 func TestAnUpgradeSortsOnDisk(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "it's a folder"))
 	if !s.OneFile() {
-		t.Skip("of SQLite")
+		t.Skip("only SQLite sorts in the service's memory")
 	}
 	var during int
 	after, err := s.Migrate(t.Context(), func(tx *sql.Tx) error {
